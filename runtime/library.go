@@ -10,9 +10,9 @@ import (
 )
 
 // Private returns the communicator's twin: a view with the same group and context.Context, but a
-// message space of its own. Libraries such as package collectives use it, so that the libraries'
-// messages never match the user's receives. Private needs no communication and returns the same *Comm
-// each time. Private of the twin returns the twin.
+// message space of its own. Libraries such as package collectives use the twin, so that the
+// libraries' messages never match the user's receives. Private needs no communication and returns
+// the same *Comm each time. Private of the twin returns the twin.
 func (c *Comm) Private() *Comm { return c.twin }
 
 // Oversubscribed reports whether this node has more ranks than processors that they may
@@ -29,12 +29,13 @@ func (c *Comm) Remote() bool { return c != nil && c.core.allies != nil }
 // that names the field which cannot be sent.
 func Element[T any]() error { return elementOf[T]().err }
 
-// Attribute returns the value that this communicator stores under key. If there is none yet, it
-// calls create and stores the result. Views and the Private twin share the attributes. While one
-// goroutine runs create, other goroutines that ask for the same key wait. If create fails, nothing
-// is stored. Comm.Close closes the values that are io.Closers, in the reverse order of the first use
-// of their keys. With GORUN_EXPLAIN, World.Close calls the Explainers among the attributes of
-// World.Comm. Keys are compared like keys of maps; define a type for them, as for context.WithValue.
+// Attribute returns the value that this communicator stores under key. If there is no value yet,
+// Attribute calls create and stores the result. Views and the Private twin share the attributes.
+// While one goroutine runs create, other goroutines that ask for the same key wait. If create
+// fails, nothing is stored. Comm.Close closes the values that are io.Closers, in the reverse order
+// of the first use of their keys. With GORUN_EXPLAIN, World.Close calls the Explainers among the
+// attributes of World.Comm. Keys are compared like keys of maps; define a type for them, as for
+// context.WithValue.
 func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
@@ -52,10 +53,10 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	return NewRequestUsing(c, nil, nil, fn)
 }
 
-// NewRequestUsing is NewRequest for a function that accesses memory of the program until it returns. The
-// argument reads is the slice that the function reads, and the argument writes is the slice that it changes.
-// gorun -check reports accesses that conflict with other requests. It also reports if the program changes the
-// slice reads before Wait or Test has returned the result.
+// NewRequestUsing is NewRequest for a function that accesses memory of the program while it runs.
+// The argument reads is the slice that the function reads, and the argument writes is the slice
+// that it changes. gorun -check reports accesses that conflict with other requests. It also reports
+// if the program changes the slice reads before Wait or Test has returned the result.
 func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))
@@ -77,8 +78,8 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 	return r
 }
 
-// NewPersistent returns a Persistent. Start and StartAll call the function start to start its
-// operation. They do not call it while an earlier operation of the Persistent is under way.
+// NewPersistent returns a Persistent. Start and StartAll call the function start to start the
+// operation. They do not call start while an earlier operation of the Persistent is under way.
 func NewPersistent(start func() Request) *Persistent { return &Persistent{launch: start} }
 
 // Break marks the communicator as broken. Operations on it, on its views and on its Private twin,
@@ -86,10 +87,10 @@ func NewPersistent(start func() Request) *Persistent { return &Persistent{launch
 // They end at this rank at once, and at the other members as soon as the notice of the break
 // arrives. A collective operation calls Break when it gives up at this rank. Otherwise the members
 // that continue would wait for ever or match wrong messages. Only the first Break of a communicator
-// counts. Other members get at most the first 250 bytes of the text of cause. If cause is a PeerError,
-// they also get a PeerError of the lost rank. If this rank has closed the communicator, Break still
-// notifies the other members, because Close may have ended a collective operation of another
-// goroutine, and the other members may have begun this operation.
+// counts. Other members get at most the first 250 bytes of the text of cause. If cause is a
+// PeerError, they also get a PeerError of the lost rank. If this rank has closed the communicator,
+// Break still notifies the other members. The reason is that Close may have ended a collective
+// operation of another goroutine, and the other members may have begun this operation.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Broken() {
 		return

@@ -7,10 +7,10 @@ import (
 // LabelMax is the largest label.
 const LabelMax = 1<<31 - 1
 
-// Label is a number that a library attaches to its messages, such as a fingerprint of
-// a collective operation. If a receive matches a message with another label, the receive
-// ends with a LabelError, and nothing of the message is copied. Labels take no part in
-// matching. Set must be called on the zero value before it is used.
+// Label is a number that a library attaches to its messages, such as a fingerprint of a collective
+// operation. If a receive matches a message with another label, the receive ends with a LabelError,
+// and nothing of the message is copied. Labels take no part in matching. Set must be called before
+// a Label is used.
 type Label struct{ element element }
 
 // Set sets the number of the label, 0..LabelMax. No operation of this rank that uses the

@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/value"
 )
 
-// AppendValue appends the bytes of a value to b, encoded as SendValue encodes it. If the value cannot
-// be encoded, it appends a failure, which DecodeValue returns as an error, and returns the error. A
-// collective operation sends the failure in place of the value, so that no member waits for ever.
-// op and rank become fields of the ValueError.
+// AppendValue appends the bytes of a value to b, encoded as SendValue encodes it. If the value
+// cannot be encoded, AppendValue appends a failure and returns the error. DecodeValue returns a
+// failure as an error. A collective operation sends the failure in place of the value, so that no
+// member waits for ever. op and rank become fields of the ValueError.
 func AppendValue[T any](b []byte, v T, op string, rank int) ([]byte, error) {
 	grown, err := value.Append(b, &v)
 	if err != nil {
@@ -24,8 +24,8 @@ func AppendValue[T any](b []byte, v T, op string, rank int) ([]byte, error) {
 // AppendFailure appends a failure with this cause in place of a value.
 func AppendFailure(b []byte, cause error) []byte { return value.AppendFailure(b, cause) }
 
-// DecodeValue decodes the bytes that AppendValue appended at a rank. The result does not refer to b.
-// Errors are ValueErrors with this op and rank.
+// DecodeValue decodes the bytes that AppendValue appended at the given rank. The result does not
+// refer to b. Errors are ValueErrors with this op and rank.
 func DecodeValue[T any](b []byte, op string, rank int) (T, error) {
 	var v, zero T
 	err := value.Decode(b, &v)

@@ -74,7 +74,7 @@ func TestErrorsNameTheLineOfTheCall(t *testing.T) {
 	}))
 }
 
-// canceled cancels a receive in flight. Its error must contain the line of Wait.
+// canceled cancels a receive in flight. The error of the receive must contain the line of Wait.
 func canceled(c *runtime.Comm) (string, error) {
 	r := runtime.Irecv(c, make([]int, 1), 1, 99)
 	r.Cancel()

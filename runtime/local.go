@@ -73,16 +73,16 @@ func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) e
 // localJob is the state that the ranks of a Local share.
 type localJob struct {
 	worlds []*World
-	// restarts takes the place of the launcher in a job that starts lost ranks again. Then worlds is
-	// empty and council is nil. In another job restarts is nil, and council takes the launcher's
-	// place.
+	// restarts takes the place of the launcher in a job that starts lost ranks again. In such a
+	// job, worlds is empty and council is nil. In any other job, restarts is nil, and council takes
+	// the launcher's place.
 	restarts *restarts
 	council  *localCouncil
 	node     *shm.Node
 	wait     engine.WaitPolicy
 	secret   [32]byte
 	// simulated is the configuration of a job that localjob.Start or LocalRespawn has started, else
-	// zero. Its Network is nil unless the job has a network of its own.
+	// zero. Its Network is set only if the job has a network of its own.
 	simulated localjob.Config
 	// running counts the goroutines of the ranks and, with restarts, the goroutines that serve them.
 	running sync.WaitGroup
@@ -93,7 +93,7 @@ type localJob struct {
 	left  int   // how many ranks wait in fence or are dead
 	// dead has the ranks that were killed.
 	dead map[int]bool
-	// over is closed when every rank waits in fence or is dead, or when a rank has failed.
+	// whether over is closed when every rank waits in fence or is dead, or when a rank has failed.
 	over   chan struct{}
 	closed bool // over is closed
 }
@@ -171,8 +171,8 @@ func (j *localJob) run(w *World, fn func(*World) error) {
 	}
 }
 
-// guard runs fn on a goroutine of this rank. In Local, a panic of fn is a failure of the rank; in a
-// process of its own, a panic ends the process, as Go does.
+// guard runs fn on a goroutine of this rank. In Local, a panic of fn is a failure of the rank. If
+// the rank is a process of its own, a panic ends the process, as in any Go program.
 func (w *World) guard(fn func() error) (err error) {
 	if w.local == nil {
 		return fn()
@@ -204,7 +204,7 @@ func (w *World) failed(why error) {
 }
 
 // fail ends the job because of the failure of one rank. Only the first failure counts: later
-// failures are mostly its consequences.
+// failures are mostly consequences of the first.
 func (j *localJob) fail(rank int, why error) {
 	if j.isDead(rank) || !j.blame(&RankError{Rank: rank, Err: why}) {
 		return

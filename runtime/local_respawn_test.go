@@ -165,8 +165,8 @@ func TestLocalRespawnEnds(t *testing.T) {
 	})
 }
 
-// A rank is killed while it and the other ranks wait in their shared memory, and is started again.
-// The other ranks get an error with the loss of the killed rank.
+// A rank is killed while all ranks wait for messages, and is started again. The other ranks get an
+// error with the loss of the killed rank.
 func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 	const ranks, kills = 3, 5
 	var job localjob.Job
@@ -199,7 +199,7 @@ func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 // one rank until release.
 type slowLauncher struct {
 	mu   sync.Mutex
-	slow int      // the rank that is held, -1 for none
+	slow int      // the rank whose messages are held, -1 for none
 	held []func() // messages of that rank
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// restarts starts lost ranks that are goroutines again, as gorun -on-failure respawn does with
-// processes. It uses the launcher's bootstrap.Server unchanged, with a Session for each process.
-// Here, a process is a rank from one of its starts to the end that follows. A loss is handled in
-// three places:
+// restarts starts lost ranks of a Local again, as gorun -on-failure respawn does with processes. It
+// uses the launcher's bootstrap.Server unchanged, with a Session for each process. Here, a process
+// is a rank from one of its starts to the end that follows. A wire is its connection to the Server.
+// A loss is handled in three places:
 //
 //	die        closes the wire of the process and ends its operations
 //	serve      handles all that the process had sent, and calls ended. ended begins a generation
@@ -26,7 +26,7 @@ type restarts struct {
 	server *bootstrap.Server
 	main   func(*World) error
 
-	// mu guards the fields below it. The Server's lock may be taken under it.
+	// mu guards the fields below it. The Server's lock may be taken while mu is held.
 	mu        sync.Mutex
 	left      int             // how many restarts the job still has
 	starts    []int           // the epoch of each rank
@@ -106,7 +106,8 @@ func (l *restarts) place(generation int) place {
 	return l.places[generation]
 }
 
-// serve serves the frames of a process until its connection ends, and then handles its end.
+// serve serves the frames of a process until the wire ends, and then handles the end of the
+// process.
 func (l *restarts) serve(p *localProcess, end *wire) {
 	err := l.server.Serve(p.rank, end)
 	_ = end.Close()
@@ -241,7 +242,7 @@ func (p *localProcess) leave(w *World) {
 
 // fail handles the failure of the process. After a panic the rank is lost, as a real process would
 // be. An error ends the job. runtime.Goexit also ends the job: a failed test ends its goroutine by
-// it, and would fail again after a restart. The result of a process that was killed is ignored.
+// Goexit, and would fail again after a restart. The result of a process that was killed is ignored.
 func (p *localProcess) fail(why error) {
 	var panicked *PanicError
 	switch {
@@ -280,10 +281,11 @@ func (p *localProcess) die(cause error) bool {
 type surroundings struct {
 	node  *shm.Node
 	wait  engine.WaitPolicy
-	local *localJob // nil in a process of its own
+	local *localJob // nil for a rank that is a process
 }
 
-// surroundings returns the surroundings in the session's generation. p is nil in a process of its own.
+// surroundings returns the surroundings in the session's generation. p is nil for a rank that is a
+// process of its own.
 func (p *localProcess) surroundings(session *bootstrap.Session) (s surroundings, err error) {
 	job := session.Job()
 	if p != nil {
@@ -295,7 +297,8 @@ func (p *localProcess) surroundings(session *bootstrap.Session) (s surroundings,
 	return s, err
 }
 
-// entered records the newest World of the process. If the process was killed before, it aborts that World.
+// entered records the newest World of the process. If the process was killed before, entered aborts
+// that World.
 func (p *localProcess) entered(w *World) {
 	p.of.mu.Lock()
 	p.world = w

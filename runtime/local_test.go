@@ -102,7 +102,7 @@ func TestLocalAbort(t *testing.T) {
 	require.Equal(t, runtime.AbortError{Rank: 0, Code: 7}, *abort)
 }
 
-// A message whose sender has returned, without a wait for its request, still arrives.
+// A message still arrives if its sender has returned without waiting for the request.
 func TestLocalServesPeersUntilAllHaveReturned(t *testing.T) {
 	const n = 1 << 20
 	var received atomic.Bool
@@ -150,7 +150,7 @@ func TestManyRanksInOneProcess(t *testing.T) {
 	})
 }
 
-// The end of the context of a view ends every kind of blocked call. The end loses no message.
+// The end of the context of a view ends every kind of blocked call. No message is lost.
 func TestWithContextEndsABlockedCall(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 1 {
