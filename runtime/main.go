@@ -21,11 +21,10 @@ const (
 	exitPanic = 2 // the exit code of Go after a panic
 )
 
-// Main joins the job, runs fn, leaves the job and ends the process with exit code 0.
-// If there is an error, Main prints it and ends the process with exit code 1. A panic in fn
-// prints its stack and ends the job with exit code 2. With gorun -on-failure continue, a
-// panic, like an error, ends only this rank; with -on-failure respawn, the rank is started again.
-// Main does not return.
+// Main joins the job, runs fn, leaves the job and ends the process with exit code 0. If there is an
+// error, Main prints it and ends the process with exit code 1. A panic in fn prints its stack and
+// ends the job with exit code 2. With gorun -on-failure continue, a panic or an error ends only
+// this rank. With -on-failure respawn, a rank that panics is started again. Main does not return.
 func Main(fn func(*World) error) {
 	w, session, err := initialize()
 	if err == nil {
@@ -49,8 +48,8 @@ func Main(fn func(*World) error) {
 }
 
 // failed reports the error with which a rank ends. It sends the error to the agent. gorun prints
-// equal errors of several ranks once. If the session is nil, it prints the error on standard error.
-// It does not report a CheckError that World.findings has already reported.
+// equal errors of several ranks once. If the session is nil, failed prints the error on standard
+// error. failed does not report a CheckError that World.findings has already reported.
 func failed(session *bootstrap.Session, err error) {
 	if session == nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -122,8 +121,8 @@ func Init() (*World, error) {
 	return w, err
 }
 
-// initialize is Init that also returns the session. The session is not nil once bootstrap.Join
-// has succeeded, even if there is an error.
+// initialize is Init, and also returns the session. The session is not nil once bootstrap.Join has
+// succeeded, even if there is an error.
 func initialize() (*World, *bootstrap.Session, error) {
 	if joined.Swap(true) {
 		return nil, nil, errors.New("runtime: this process has joined its job already")
@@ -141,8 +140,8 @@ func initialize() (*World, *bootstrap.Session, error) {
 	return w, session, err
 }
 
-// begin makes the first World of a process. life is the localProcess of a rank of LocalRespawn. It
-// is nil in a process of its own.
+// begin makes the first World of a process. life is the localProcess of a rank of LocalRespawn.
+// life is nil for a rank that is a process of its own.
 func begin(session *bootstrap.Session, life *localProcess) (*World, error) {
 	role := Initial
 	if session.Job().Epoch > 0 {
@@ -192,8 +191,8 @@ func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, e
 	return w, nil
 }
 
-// warnOfForeign prints a warning if another launcher than gorun has started several processes,
-// each of which is a world of one rank. Only one of these processes prints it.
+// warnOfForeign prints a warning if another launcher than gorun has started several processes, each
+// of which is a world of one rank. Only one of these processes prints the warning.
 func warnOfForeign() {
 	if f, found := bootstrap.FindForeign(os.Getenv); found && f.Rank == 0 {
 		fmt.Fprintf(os.Stderr, "gorun: %s started %d processes of this program, which do not join each other: each is a world of one rank; %s\n",

@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// TestMain fails the package if goroutines are left at the end, and runs a program of a rank
-// instead of the tests if envProgram names one.
+// TestMain runs the program that envProgram names. If envProgram is not set, TestMain runs the
+// tests, and fails if goroutines are left at the end.
 func TestMain(m *testing.M) {
 	if rank := os.Getenv(envProgram); rank != "" {
 		programs[rank]()

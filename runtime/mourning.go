@@ -8,13 +8,14 @@ import (
 // mourning belongs to a communicator. It holds the lost members whose loss this rank has
 // acknowledged (Ack), and the number of agreements that this rank has begun.
 type mourning struct {
-	// mu guards the fields. Nothing is called under it.
+	// mu guards the fields. No other lock is taken while mu is held.
 	mu           sync.Mutex
 	acknowledged []int // world ranks, ascending
 	rounds       uint32
 }
 
-// begin begins an agreement: it returns its number in the communicator and the acknowledged ranks.
+// begin begins an agreement. It returns the number of the agreement in the communicator, and the
+// acknowledged ranks.
 func (m *mourning) begin() (round uint32, acknowledged []int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

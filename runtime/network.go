@@ -120,9 +120,9 @@ func (w *World) transports() []transport.Transport {
 	return []transport.Transport{w.shm, w.network.fabric.way()}
 }
 
-// route returns the transport that reaches a rank, or a gap if none does. Before the book has
-// arrived, the engine asks for the route to a rank of another node only after a message of that rank
-// has arrived. So the network reaches that rank.
+// route returns the transport that reaches a rank, or a gap (see nodes.go) if no transport does.
+// Before the book has arrived, the engine asks for the route to a rank of another node only after a
+// message of that rank has arrived. So the network reaches that rank.
 func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:

@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// talkOnNodes exchanges messages within the nodes, and requires that messages between them fail.
+// talkOnNodes exchanges messages within the nodes, and requires that messages between nodes fail.
 func talkOnNodes(w *runtime.World) error {
 	c := w.Comm()
 	mine := [][]int{{0, 1, 4, 5}, {2, 3}}[w.NodeRank()]

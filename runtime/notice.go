@@ -9,8 +9,8 @@ const (
 	noticeAnswer   = 'a' // see World.takeAnswer
 )
 
-// takeNotice handles a notice of another rank. It ignores a malformed notice. The engine
-// calls it with its lock held.
+// takeNotice handles a notice of another rank. It ignores a malformed notice. The engine calls
+// takeNotice with its lock held.
 func (w *World) takeNotice(source, number int, text []byte) {
 	if len(text) == 0 {
 		return

@@ -11,8 +11,9 @@ import (
 // sysNodes is the directory in which Linux describes the NUMA nodes.
 const sysNodes = "/sys/devices/system/node"
 
-// numaDomains returns the numbers of the NUMA nodes with processors for which may is true, in
-// ascending order. It reads the description in dir, and returns none if the system describes none.
+// numaDomains returns, in ascending order, the numbers of the NUMA nodes that have a processor for
+// which may returns true. It reads the description in dir. The result is empty if the system
+// describes no NUMA nodes.
 func numaDomains(dir string, may func(processor int) bool) []int {
 	var found []int
 	for node, list := range numaLists(dir) {
@@ -38,7 +39,7 @@ func numaLists(dir string) map[int]string {
 	return lists
 }
 
-// anyListed reports whether a list like "0-3,8" has a processor for which may is true.
+// anyListed reports whether a list like "0-3,8" has a processor for which may returns true.
 func anyListed(list string, may func(int) bool) bool {
 	for part := range strings.SplitSeq(list, ",") {
 		low, high, isRange := strings.Cut(part, "-")

@@ -51,8 +51,7 @@ func (n *numbers) lowest(from uint32) uint32 {
 	return from
 }
 
-// window tells which numbers from the argument from to from+63 are free: bit i is set if from+i is
-// free.
+// window describes 64 numbers, beginning at the argument from: bit i is set if from+i is free.
 func (n *numbers) window(from uint32) uint64 {
 	word, shift := int(from/64), from%64
 	var taken uint64
@@ -69,7 +68,7 @@ func (n *numbers) window(from uint32) uint64 {
 type proposal struct {
 	lowest uint64 // the lowest free number
 	window uint64 // bit i is set if lowest + i is free
-	top    uint64 // above every number that was ever taken, so that it is free, too
+	top    uint64 // a free number above every number that was ever taken
 }
 
 // propose returns the proposal of this rank. The proposed numbers are at least from.

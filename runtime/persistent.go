@@ -24,7 +24,7 @@ type Persistent struct {
 	state persistentState
 }
 
-// direction tells sends from receives.
+// direction distinguishes sends from receives.
 type direction uint8
 
 const (

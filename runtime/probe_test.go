@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Mprobe and Improbe return a message that blocking and nonblocking receives then get, once
-// (MPICH's pt2pt/mprobe.c).
+// Blocking and nonblocking receives get the message that Mprobe or Improbe has returned. A second
+// receive of this message fails (MPICH's pt2pt/mprobe.c).
 func TestMatchedProbes(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -52,7 +52,8 @@ func TestMatchedProbes(t *testing.T) {
 	})
 }
 
-// Mprobe and Improbe of ProcNull return its empty message at once (MPICH's pt2pt/mprobe.c).
+// Mprobe and Improbe of ProcNull return the empty message of ProcNull at once (MPICH's
+// pt2pt/mprobe.c).
 func TestMatchedProbeOfProcNull(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		m, err := runtime.Mprobe(c, runtime.ProcNull, 3)
@@ -72,8 +73,8 @@ func TestMatchedProbeOfProcNull(t *testing.T) {
 	})
 }
 
-// A message to oneself whose request was dropped is found by Mprobe and received (MPICH's
-// pt2pt/mprobe_self_free.c).
+// Mprobe finds a message that the rank has sent to itself, although the request of the send was
+// dropped (MPICH's pt2pt/mprobe_self_free.c).
 func TestMatchedProbeOfADroppedSendToOneself(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		for _, n := range sizes {

@@ -23,7 +23,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// waitForTheNext prints a line and then makes every rank wait for the next one.
+// waitForTheNext prints a line and then makes every rank wait for a message of the next rank.
 func waitForTheNext(w *runtime.World) error {
 	c := w.Comm()
 	fmt.Fprintln(os.Stdout, "joined")
@@ -45,7 +45,7 @@ func leaveWithoutAWord(w *runtime.World) error {
 	return second(runtime.Recv(w.Comm(), make([]int, 1), 1, 0))
 }
 
-// sayWhenBlocked prints "blocked" when a goroutine is in function, called by caller.
+// sayWhenBlocked prints "blocked" when the stack of a goroutine contains both caller and function.
 func sayWhenBlocked(caller, function string) {
 	buf := make([]byte, 1<<20)
 	for {
@@ -146,8 +146,9 @@ func TestDumpNamesARankThatHasFinished(t *testing.T) {
 	require.Contains(t, dump, "gorun: rank 1 has left its program, and rank 0 waits for it\n")
 }
 
-// SIGQUIT to a rank prints what it waits for and does not end it. If a second SIGQUIT follows quickly,
-// it has the effect that it has in any Go program: the process prints its stacks and ends.
+// SIGQUIT to a rank prints what the rank waits for, and does not end the rank. If a second SIGQUIT
+// follows quickly, it has the effect that it has in any Go program: the process prints its stacks
+// and ends.
 func TestQuitSignal(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -159,8 +160,8 @@ func TestQuitSignal(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(pipe)
-	// The program prints that it has joined, from which time on it handles signals, and then that
-	// it is blocked.
+	// The program prints a first line when it has joined and handles signals. It prints a second
+	// line when it is blocked.
 	said := bufio.NewScanner(out)
 	require.True(t, said.Scan())
 	require.True(t, said.Scan())

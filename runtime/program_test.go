@@ -202,7 +202,7 @@ func dieWhenNamed(w *runtime.World) error {
 }
 
 // If a rank ends with an error that names the loss of another rank, gorun waits for the end of the
-// named rank, and reports that end as the first failure.
+// named rank. Then gorun reports that end as the first failure.
 func TestRankNamesTheOneThatItLost(t *testing.T) {
 	r := launch(t, 2, "named")
 	require.Equal(t, 137, r.code, r.errors)
@@ -238,7 +238,7 @@ func panicOrGoOn(w *runtime.World) error {
 	return err
 }
 
-// With -on-failure continue, a panic ends its rank only, like other failures.
+// With -on-failure continue, a panic ends only the rank that panics, as other failures do.
 func TestPanicOfARankLeavesTheSurvivors(t *testing.T) {
 	r := launch(t, 3, "outlive", "-on-failure", "continue")
 	require.Equal(t, 2, r.code, r.errors)

@@ -82,7 +82,7 @@ func rally(t *testing.T, flags ...string) (job string, end func()) {
 }
 
 // gorun inspect -watch prints a table once a second until the job ends. From the second table on,
-// it contains rates.
+// the tables contain rates.
 func TestWatch(t *testing.T) {
 	for name, flags := range map[string]func() []string{
 		"here":  func() []string { return nil },
@@ -145,11 +145,11 @@ type watched struct {
 	cmd      *exec.Cmd
 	emulator *os.File
 	shown    []byte
-	before   *unix.Termios // of the terminal, before the start
+	before   *unix.Termios // settings of the terminal before the start
 }
 
-// watchOnTerminal starts gorun inspect -watch by a command. Without keys, its standard input is not
-// the terminal.
+// watchOnTerminal starts gorun inspect -watch by a command. If keys is false, the standard input of
+// the command is not the terminal.
 func watchOnTerminal(t *testing.T, keys bool, command ...string) *watched {
 	t.Helper()
 	emulator, programs := terminal(t)
@@ -170,8 +170,8 @@ func watchOnTerminal(t *testing.T, keys bool, command ...string) *watched {
 // sequence matches a control sequence of a terminal.
 var sequence = regexp.MustCompile(`\x1b\[[0-9;?<>]*[ -/]*[@-~]`)
 
-// await reads from the terminal until the output since the last call matches the pattern. For that,
-// control sequences are replaced by blanks.
+// await reads from the terminal until the output since the last call matches the pattern. For the
+// comparison, control sequences are replaced by blanks.
 func (w *watched) await(pattern string) {
 	w.t.Helper()
 	wanted := regexp.MustCompile(pattern)
@@ -197,9 +197,9 @@ func (w *watched) press(keys string) {
 	require.NoError(w.t, err)
 }
 
-// ended waits for the end. It requires that the last table is printed after the alternate screen
-// was left, and that the terminal has its previous settings. It returns the signal that ended gorun
-// inspect, or -1.
+// ended waits for the end of gorun inspect. It requires that the last table is printed after the
+// alternate screen was left, and that the terminal has its previous settings. It returns the signal
+// that ended gorun inspect, or -1.
 func (w *watched) ended() syscall.Signal {
 	w.t.Helper()
 	for w.read() {

@@ -298,7 +298,7 @@ func TestUnpostedStridedMessages(t *testing.T) {
 	})
 }
 
-// SendRecvReplace exchanges messages in one buffer, also as a request (MPICH's
+// SendRecvReplace exchanges messages in one buffer, also in a NewRequest (MPICH's
 // pt2pt/isendrecv_replace.c).
 func TestSendRecvReplaceAroundARing(t *testing.T) {
 	const ranks = 5
