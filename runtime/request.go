@@ -31,8 +31,8 @@ const sendUnit = -1
 // rest holds the work that remains at the end of an operation, or the error of an
 // operation that could not be started.
 type rest struct {
-	// task is the goroutine of a NewRequest, else nil. At its end it sends the message
-	// that the operation receives.
+	// task is the goroutine of a NewRequest, else nil. When the goroutine ends, it sends the
+	// message that the operation receives.
 	task    *task
 	strides strides
 	err     error
@@ -78,10 +78,10 @@ func (r Request) task() *task {
 	return r.rest.task
 }
 
-// Wait waits for the end of the operation and takes its result. The Status of a
-// send is empty. If the context.Context of the view on which the operation was started ends first,
-// Wait cancels the operation as Cancel does. It then returns the error of this context.Context. If the
-// message had already been matched, it returns the result.
+// Wait waits for the end of the operation and takes its result. The Status of a send is empty. If
+// the context.Context of the view on which the operation was started ends first, Wait cancels the
+// operation as Cancel does. It then returns the error of this context.Context. If the message has
+// already been matched, Wait returns the result instead.
 func (r Request) Wait() (Status, error) {
 	if r.operation.Zero() {
 		return r.early()
@@ -97,7 +97,7 @@ func (r Request) Wait() (Status, error) {
 	return s, untaken(err)
 }
 
-// Test makes progress and reports whether the operation has ended. If so, it takes the
+// Test makes progress and reports whether the operation has ended. If it has ended, Test takes the
 // result.
 func (r Request) Test() (Status, bool, error) {
 	s, ok, err := r.test()
@@ -108,9 +108,9 @@ func (r Request) Test() (Status, bool, error) {
 // result.
 func (r Request) Done() bool { return r.operation.Look() }
 
-// Cancel cancels an operation that has not been matched yet; Wait then returns ErrCanceled.
-// After the match it does nothing. Wait or Test must still be called. For a NewRequest,
-// Cancel ends the context of its function.
+// Cancel cancels an operation that has not been matched yet; Wait then returns ErrCanceled. After
+// the match Cancel does nothing. Wait or Test must still be called. For a NewRequest, Cancel ends
+// the context of its function.
 //
 // A small standard send cannot be canceled once its message has been copied into the lane,
 // although no receive has matched it. It can be canceled only while it waits for the
@@ -150,8 +150,8 @@ func (r Request) early() (Status, error) {
 	return nullStatus, r.rest.err
 }
 
-// result converts a result taken from the engine to the user's, and does the work that rest
-// holds.
+// result converts a result taken from the engine into the result for the user, and does the work
+// that rest holds.
 func (r Request) result(s engine.Status, err error) (Status, error) {
 	if isTaken(err) {
 		return emptyStatus, err

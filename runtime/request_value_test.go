@@ -73,8 +73,8 @@ func TestResultIsTakenOnce(t *testing.T) {
 	})
 }
 
-// WaitAny, TestAny and WaitSome return each request that was complete when it was started, once.
-// WaitAll and TestAll return their errors.
+// WaitAny, TestAny and WaitSome return each request that was complete at its start exactly once.
+// WaitAll and TestAll return the errors of such requests.
 func TestEarlyRequests(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		peer := 1 - c.Rank()

@@ -76,8 +76,8 @@ func (w *World) Generation() int { return w.job.Generation }
 // be read, but contains zeros. Package checkpoint keeps the data that fn needs.
 //
 // The function of Main must not communicate before it calls Resume: when a rank is started again,
-// the other ranks do not run that part. A process calls Resume once. World.Close of the World of
-// Main closes the last World.
+// the other ranks do not run the part before Resume. A process calls Resume once. World.Close of
+// the World of Main closes the last World.
 func (w *World) Resume(fn func(w *World) error) error {
 	if w.resumed.Swap(true) {
 		return callsite.At(ErrResume)
@@ -198,8 +198,8 @@ func (w *World) last() *World {
 }
 
 // abandon leaves a World without waiting for the other ranks, which also leave it or are lost.
-// Afterwards this process neither reads nor writes their memory. It does nothing if the World was
-// left or closed before.
+// Afterwards this process neither reads nor writes their memory. abandon does nothing if the World
+// was left or closed before.
 func (w *World) abandon() error {
 	w.closing.Do(func() { w.closeErr = w.drop() })
 	return w.closeErr

@@ -18,8 +18,8 @@ func init() {
 	programs["resume anywhere"] = func() { runtime.Main(resumeAnywhere) }
 }
 
-// resumeAnywhere is like resume, and can also kill its host. At the end it prints where each rank
-// is.
+// resumeAnywhere is like resume (in resume_test.go), and can also kill its host. At the end it
+// prints where each rank is.
 func resumeAnywhere(w *runtime.World) error {
 	return w.Resume(func(w *runtime.World) error {
 		dieAt(w, "start")

@@ -29,7 +29,8 @@ func init() {
 	programs["go on without a host"] = func() { runtime.Main(goOnWithoutAHost) }
 }
 
-// warm is like resume. If its process is a spare, it prints that before it knows its rank.
+// warm is like resume (in resume_test.go). If its process is a spare, it prints that before it
+// knows its rank.
 func warm() {
 	spare := os.Getenv("GORUN_SPARE") != ""
 	if spare {
@@ -75,8 +76,9 @@ func TestSpareThatEnds(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.out, fmt.Sprintf("in generation %d\n", last)), r.out+r.errors)
 }
 
-// Spares that were used are replaced: more ranks are lost than there are spares. Each lost rank must
-// be replaced by a process that was started in advance. The program checks this.
+// gorun replaces the spares that it has used. In this test, more ranks are lost than -spares
+// requests. Each lost rank must be replaced by a process that was started in advance. The program
+// checks this.
 func TestSparesAreReplaced(t *testing.T) {
 	deaths := "=0:1:short,1:2:short,2:1:dup,3:0:long,4:2:short"
 	r := launch(t, 3, "warm", "-l", "-v", "-on-failure", "respawn=6", "-spares", "1", "-x", envDeaths+deaths)
@@ -101,7 +103,8 @@ func TestSparesOfTheLastRestart(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.out, "in generation 2\n"), r.out)
 }
 
-// Spares run one of several programs, and -spares is the number of spares for each program.
+// In a job of several programs, each spare runs one of them, and -spares is the number of spares
+// for each program.
 func TestSparesOfSeveralPrograms(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

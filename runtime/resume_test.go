@@ -27,7 +27,7 @@ func init() {
 const envDeaths = "GORUN_TEST_DEATHS"
 
 // dieAt kills this process if envDeaths lists this generation, rank and place. If "!" follows the
-// entry, it kills the agent, and thereby the host.
+// entry, dieAt kills the agent, and thereby the host.
 func dieAt(w *runtime.World, place string) {
 	here := fmt.Sprintf(",%d:%d:%s", w.Generation(), w.Rank(), place)
 	switch deaths := "," + os.Getenv(envDeaths) + ","; {
@@ -230,7 +230,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// If the job has had all its restarts, the next loss ends it, and gorun says so.
+// If the job has had all its restarts, the next loss ends the job, and gorun says so.
 func TestResumeLimit(t *testing.T) {
 	r := launch(t, 3, "resume", "-on-failure", "respawn=1", "-x", envDeaths+"=0:1:short,1:2:short")
 	require.Equal(t, 137, r.code, r.errors)
@@ -281,8 +281,8 @@ func goOnWithoutResume(w *runtime.World) error {
 	return err
 }
 
-// If a program does not call Resume, the loss of a rank ends the job with the error of a survivor,
-// which names the lost rank and says what the program must do.
+// If a program does not call Resume, the loss of a rank ends the job with the error of a survivor.
+// The error names the lost rank and says what the program must do.
 func TestRespawnWithoutResume(t *testing.T) {
 	r := launch(t, 2, "no resume", "-on-failure", "respawn", "-x", envDeaths+"=0:1:start")
 	require.Equal(t, 1, r.code, r.errors)
