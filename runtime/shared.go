@@ -16,8 +16,9 @@ import (
 // in its own arena, and all of them access it in place. Its initial contents are zeros, and pages
 // that are never written cost no memory.
 //
-// Words order accesses: a rank writes into a part and then calls Signal on a word; a rank that reads
-// the new value by Await or Load sees all earlier writes. A Shared may be used from any goroutine.
+// Words order accesses. A rank writes into a part and then calls Signal on a word. A rank that
+// reads the new value by Await or Load sees all writes before the Signal. A Shared may be used from
+// any goroutine.
 type Shared struct {
 	world   *World
 	memory  *memory
@@ -74,7 +75,8 @@ func sharedLayoutOf(bytesPerRank, members int) sharedLayout {
 	return l
 }
 
-// The words in which a member describes its part to the other members.
+// The words in which a member describes its part to the other members. In this file and in its
+// tests they are called the card of the member.
 const (
 	cardFailed = iota // not 0 if the member has no part
 	cardSize

@@ -13,11 +13,12 @@ import (
 // sees everything that this rank wrote before Signal. Loads of this rank after Signal may be
 // executed before the store of v; if that matters, call Store before Signal.
 //
-// Signal stores without the memory barrier of Store. That barrier would wait until the cache line of
-// the word has arrived from the member that polls it. This wait would be most of the time of a small
-// collective operation. Without the barrier, the processor may load sleepers before the store of v is
-// visible. This is harmless, because a member checks the word before it sleeps: it counts itself in
-// sleepers, then makes all processors execute a memory barrier, and then reads the word a last time.
+// Signal stores without the memory barrier of Store. That barrier would wait until the cache line
+// of the word has arrived from the member that polls it. This wait would be most of the time of a
+// small collective operation. Without the barrier, the processor may load sleepers before the store
+// of v is visible. This is harmless, because a member checks the word before it sleeps. The member
+// first counts itself in sleepers, then makes all processors execute a memory barrier, and then
+// reads the word a last time.
 func (s *Shared) Signal(w *Word, v uint64) {
 	if s.barred {
 		w.publish(v)
@@ -56,9 +57,10 @@ func (s *Shared) wake() {
 }
 
 // Await waits until the value of the word is at least atLeast. Meanwhile the rank makes progress.
-// Await returns an error if c's context ends, c is broken, the job is aborted, or a member is lost
-// (PeerError). If the value of the word is at least atLeast, Await returns nil even in these cases.
-// A caller that expects the word to change within microseconds polls it before it calls Await.
+// Await returns an error if c's context.Context ends, c is broken, the job is aborted, or a member
+// is lost (PeerError). If the value of the word is at least atLeast, Await returns nil even in
+// these cases. A caller that expects the word to change within microseconds should poll the word
+// before it calls Await.
 func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
 	if w.v.Load() >= atLeast {
 		return nil
@@ -164,9 +166,9 @@ func (s *Shared) announce(asleep bool) {
 	s.asleep[s.me/64].v.And(^bit)
 }
 
-// dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before one of
-// these goroutines sleeps, the dozer announces the rank to the writers of the words. As long as no
-// rank is announced, a writer only reads a counter that nobody writes.
+// dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before one
+// of these goroutines sleeps, the dozer announces the rank to the writers of the words. As long as
+// no rank is announced, a writer only reads a counter that no rank writes.
 type dozer struct {
 	transport.Sleeper
 	memory *memory

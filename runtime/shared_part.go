@@ -7,7 +7,7 @@ import "github.com/gorun-hpc/gorun/runtime/internal/arena"
 type part struct {
 	lease arena.Lease
 	gone  []*Word // bit set of the members that have called Close, by index of the member
-	users []int   // world ranks by index of the member, -1 for a member that never had the part
+	users []int   // world ranks by index of the member, -1 for this rank and for members on other nodes
 }
 
 // unused reports whether every user has called Close or is down.

@@ -168,7 +168,7 @@ func TestAwaitFromManyGoroutines(t *testing.T) {
 	}))
 }
 
-// Await ends with the cause of the end of its context, unless the word already has the value.
+// If its context.Context ends, Await returns the cause, unless the word already has the value.
 func TestAwaitEndsWithItsContext(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s := newShared(t, w, 8)

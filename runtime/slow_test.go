@@ -79,7 +79,7 @@ func haul(w *runtime.World) error {
 	return nil
 }
 
-// hauled runs haul over the slow link and returns the rate in MB/s and the explanation.
+// hauled runs haul over the slow link and returns the rate in MB/s and the output of World.Explain.
 func hauled(t *testing.T, c *nscluster.Cluster, bytes, rounds int, data, compress string) (float64, string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -96,7 +96,7 @@ func hauled(t *testing.T, c *nscluster.Cluster, bytes, rounds int, data, compres
 }
 
 // TestSlowLinkCompresses: over a link of 40 Mbit/s, data that can be compressed is compressed
-// unless GORUN_COMPRESS=0. Random data is not.
+// unless GORUN_COMPRESS=0. Random data is not compressed.
 func TestSlowLinkCompresses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a slow link")

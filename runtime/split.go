@@ -125,7 +125,7 @@ const (
 	tagCart
 	tagGraph
 	tagInter
-	tagVote   // Agree and Shrink, which send no messages with it
+	tagVote   // Agree and Shrink, which send no messages with this tag
 	tagCreate // plus the tag of the call
 )
 

@@ -30,9 +30,9 @@ type Status struct {
 	size int // bytes of an element
 }
 
-// Count returns the length of the message in whole elements of the type into which it was
-// received. A probe has no type: after it, Count returns the length in bytes, and CountOf
-// the number of elements. If elements have size 0, Count returns 0.
+// Count returns the length of the message in whole elements of the type into which it was received.
+// A probe has no type: after a probe, Count returns the length in bytes, and CountOf the number of
+// elements. If elements have size 0, Count returns 0.
 func (s Status) Count() int { return count(s.Bytes, s.size) }
 
 // count returns the number of whole elements of size bytes in n bytes, 0 if size is 0.

@@ -117,8 +117,7 @@ func TestStoppedRankIsWaitedFor(t *testing.T) {
 	require.Contains(t, r.errors, "rank 0: rdma: rank 1 answers\n")
 }
 
-// TestGivingUpCanBeSet: GORUN_NET_GIVEUP is the time after which a rank that cannot be reached is
-// given up, and a wrong value is an error.
+// TestGivingUpCanBeSet: a value of GORUN_NET_GIVEUP that is not a duration is an error.
 func TestGivingUpCanBeSet(t *testing.T) {
 	r := launch(t, 2, "greet", "-transport", "rdma", "-x", "GORUN_NET_GIVEUP=soon")
 	require.NotZero(t, r.code)

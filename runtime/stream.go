@@ -20,7 +20,7 @@ import (
 // The sender numbers its streams. A receiver that stops leaves frames unreceived. The next Stream
 // with the same source and tag discards these frames until it receives a first frame, which has
 // frameFirst set. A sender that is canceled leaves credits unreceived; the next SendStream ignores
-// them by their number.
+// these credits, because they have the number of another stream.
 const (
 	frameValue = 1 + iota
 	frameEnd
@@ -38,8 +38,8 @@ const (
 	streamCredits = TagMax + 1
 )
 
-// The window of a stream: bounds of the values and the bytes that are sent but not yet taken by the receiver. A
-// longer value is sent when everything before it has been taken.
+// The window of a stream: bounds of the values and the bytes that are sent but not yet taken by the
+// receiver. A value of more than streamBytes is sent when all values before it have been taken.
 const (
 	streamValues = 128
 	streamBytes  = 256 << 10
@@ -86,15 +86,15 @@ type outflow struct {
 // flow counts values and the bytes of their frames.
 type flow struct{ values, bytes uint64 }
 
-// SendStream sends the values of a sequence to dest in order, each in its own message; dest receives
-// them by Stream. It sends at most 128 values or 256 KiB, or one longer value, ahead of the
-// receiver, and then waits until the receiver has taken some values. It returns nil when the
+// SendStream sends the values of a sequence to dest in order, each in its own message; dest
+// receives them by Stream. It sends at most 128 values or 256 KiB, or one longer value, ahead of
+// the receiver, and then waits until the receiver has taken some values. It returns nil when the
 // receiver has taken all values. If seq yields an error, or a value cannot be encoded, SendStream
-// returns the error. The receiver gets the values before the error, and then a StreamError. SendStream
-// returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the receiver is lost;
-// in both cases it leaves the loop over seq at the next value. At any time, at most one stream with
-// the same tag may go from one rank to another. Streams do not match other messages. If dest is
-// ProcNull, SendStream sends nothing and does not call seq.
+// returns the error. The receiver gets the values before the error, and then a StreamError.
+// SendStream returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the
+// receiver is lost; in both cases SendStream leaves the loop over seq at the next value. At any
+// time, at most one stream with the same tag may go from one rank to another. Streams do not match
+// other messages. If dest is ProcNull, SendStream sends nothing and does not call seq.
 func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 	if seq == nil {
 		return callsite.At(fmt.Errorf("%w: no sequence", ErrArgument))

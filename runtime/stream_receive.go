@@ -24,16 +24,17 @@ type inflow struct {
 	// length is the length in bytes of the frame that was received last.
 	length int
 	ended  bool    // the last frame has been received
-	room   *[]byte // memory for frames, from encodings
+	room   *[]byte // memory for frames, from the pool encodings
 }
 
 // Stream returns the values that a SendStream of source with this tag sends. Each loop over the
-// result receives one stream. If source is AnySource, it is the stream whose first frame arrives
-// first. The tag cannot be AnyTag. If the loop is slower than the sender, the sender waits. If the
-// stream fails, the last pair has an error: a StreamError with the text of the sender's error, a
-// PeerError if the sender is lost, or a ValueError if a value cannot be decoded. If the program
-// leaves the loop early, the sender's SendStream ends with ErrStreamStopped; the receiver does not
-// wait for the end of SendStream. If source is ProcNull, there are no values.
+// result receives one stream. If source is AnySource, the loop receives the stream whose first
+// frame arrives first. The tag cannot be AnyTag. If the loop is slower than the sender, the sender
+// waits. If the stream fails, the last pair has an error. The error is a StreamError with the text
+// of the sender's error, a PeerError if the sender is lost, or a ValueError if a value cannot be
+// decoded. If the program leaves the loop early, the sender's SendStream ends with
+// ErrStreamStopped; the receiver does not wait for the end of SendStream. If source is ProcNull,
+// there are no values.
 //
 //	for v, err := range runtime.Stream[Line](c, 0, 7) {
 //		if err != nil {

@@ -108,7 +108,7 @@ func TestStreamsOfLibraries(t *testing.T) {
 	})
 }
 
-// Closing a communicator ends the streams of this rank on it, at both ends.
+// Closing a communicator ends the streams of this rank on it, whether the rank sends or receives.
 func TestStreamsOfAClosedCommunicator(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -387,7 +387,7 @@ func streamToTheLost(w *runtime.World) error {
 	return nil
 }
 
-// The loss of a rank ends the streams to it and from it with that loss.
+// The loss of a rank ends the streams to this rank and from this rank with a PeerError.
 func TestStreamsOfALostRank(t *testing.T) {
 	for _, way := range []string{"auto", "rdma"} {
 		t.Run(way, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (s Strided) check(n int) error {
 		return fmt.Errorf("%w: %+v", ErrArgument, s)
 	case s.Len() == 0:
 		return nil
-	// No product here: it could overflow.
+	// The check computes no product, because a product could overflow.
 	case s.Block > n || s.Count > 1 && (n-s.Block)/(s.Count-1) < s.Stride:
 		return fmt.Errorf("%w: %+v reaches beyond %d elements", ErrArgument, s, n)
 	}

@@ -25,13 +25,13 @@ const (
 // goroutine of World.listen uses it.
 type stalls struct {
 	calls uint64    // Engine.Calls at the last call of look
-	quiet time.Time // since when calls has not changed
+	quiet time.Time // the time since which calls has not changed
 	// handled is Engine.Handled at the last call of look. idle is the time since which handled has not
 	// changed.
 	handled uint64
 	idle    time.Time
-	// told is the number, as World.episode returns it, of the waits that were reported to the launcher
-	// last. stuck reports whether it was proven that only other ranks can end these waits.
+	// told is the number that World.episode returned for the waits that were reported to the
+	// launcher last. stuck reports whether it was proven that only other ranks can end these waits.
 	told  int64
 	stuck bool
 	// again is the time of the next attempt at a proof. pause is the time from the last attempt to
@@ -69,9 +69,10 @@ func (w *World) look(now time.Time) {
 	_ = w.session.Stalled(d.Encode()) // fails only when the job ends
 }
 
-// episode returns a number that changes when the rank begins or ends a wait, or 0 if it does not wait
-// for long. A rank with actors may wait for an answer to an actor, which the engine does not know as a
-// wait. Such a rank counts as waiting if it has handled nothing for stalledAfter.
+// episode returns a number that changes when the rank begins or ends a wait, or 0 if the rank has
+// not waited for stalledAfter. A rank with actors may wait for an answer to one of its actors. The
+// engine does not know this wait. Such a rank counts as waiting if it has handled nothing for
+// stalledAfter.
 func (w *World) episode(now time.Time) int64 {
 	s := &w.stalls
 	if handled := w.engine.Handled(); handled != s.handled || s.idle.IsZero() {
@@ -115,10 +116,10 @@ func episode(waiting []engine.Blocked, now time.Time) int64 {
 const episodePrime = 1<<40 + 0x1b3
 
 // dependence returns a number that identifies the waits if only other ranks can end them, else 0.
-// This is proven if four conditions hold. No context.Context can end the waits. Every goroutine of the
-// program is in one of the waits or in World.Close, or waits for such a goroutine. No timer is going
-// to call a function of the program. The rank has nothing to send. The number changes when the rank
-// handles a frame that arrives, because gorun may have answered the frame.
+// This is proven if four conditions hold. No context.Context can end the waits. Every goroutine of
+// the program is in one of the waits or in World.Close, or waits for a goroutine that is. No timer
+// is going to call a function of the program. The rank has nothing to send. The number changes when
+// the rank handles a frame that arrives, because gorun may have answered the frame.
 func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait) int64 {
 	n, in := episode(waiting, time.Now()), len(waiting)
 	if w.leaving.Load() {
@@ -231,9 +232,10 @@ func (w *World) lanes() []bootstrap.Lane {
 	return list
 }
 
-// whereabouts sets d.Quiet to the age of the youngest wait. If no goroutine waits, it sets d.Quiet to
-// the time since the last call of gorun or, in a rank with actors, to the time since the rank last
-// handled a frame. In this case it also sets the line and the function that the program executes.
+// whereabouts sets d.Quiet to the age of the youngest wait. If no goroutine waits, it sets d.Quiet
+// to the time since the last call of gorun. In a rank with actors, it uses the time since the rank
+// last handled a frame instead. If no goroutine waits, whereabouts also sets the line and the
+// function that the program executes.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {

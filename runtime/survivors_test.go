@@ -80,7 +80,7 @@ func buddyCR(m mortal) error {
 	return meet(c)
 }
 
-// isendErr: sends to dead ranks end with their loss.
+// isendErr: a send to a dead rank ends with the loss of this rank.
 func isendErr(m mortal) error {
 	c, n := m.Comm(), m.Size()
 	if m.Rank() == n-1 || m.Rank() == n/2 {
@@ -96,7 +96,7 @@ func isendErr(m mortal) error {
 			return err
 		}
 	}
-	for c.Ack().Size() < 2 { // both deaths were reported, so that this does not wait
+	for c.Ack().Size() < 2 { // both deaths were reported above, so Ack returns both
 		return errors.New("a death that was reported is no failure")
 	}
 	_, err := c.Agree(1)
