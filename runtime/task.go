@@ -6,8 +6,8 @@ import "context"
 // NewRequest complete their requests. No communicator uses it.
 const contextTask = 1<<32 - 2
 
-// taskContext is the context of the function of a NewRequest, which Request.Cancel ends. outer is the
-// context of the communicator.
+// taskContext is the context.Context of the function of a NewRequest. Request.Cancel ends it. outer
+// is the context.Context of the communicator's view.
 type taskContext struct {
 	context.Context
 	outer context.Context

@@ -16,7 +16,7 @@ type topology interface {
 }
 
 // Neighbors returns the neighbors for the neighborhood operations of package collectives, in the
-// order of the blocks of their buffers: this rank receives data from the sources and sends data to
+// order of the blocks of their buffers. This rank receives data from the sources and sends data to
 // the dests. In a Cart, the neighbors are for each dimension the previous and the next rank, or
 // ProcNull beyond a border. In a Graph, they are the neighbors with which the Graph was made. The
 // caller owns the slices. If the communicator is neither a Cart nor a Graph, the error is

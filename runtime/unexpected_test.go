@@ -20,7 +20,7 @@ func init() {
 // eagerly.
 const unexpectedEach = 8 << 10
 
-// envUnexpected is the number of messages.
+// envUnexpected names the environment variable that has the number of messages.
 const envUnexpected = "GORUN_TEST_UNEXPECTED"
 
 // unexpected makes rank 1 flood rank 0, which begins to receive after all messages have reached it.
@@ -80,8 +80,8 @@ func held() int {
 
 // TestUnexpectedMessagesKeepToTheBudget: rank 1 floods rank 0 with unexpected messages whose total
 // length exceeds the budget of 64 MiB. With either transport, the memory of rank 0 grows at most by
-// the budget, a record for each message, and the overhead of the garbage collector and of the pool of
-// receives.
+// the budget, a record for each message, and an overhead. The garbage collector and the pool of
+// receives cause the overhead.
 func TestUnexpectedMessagesKeepToTheBudget(t *testing.T) {
 	const budget, slack, record = 64 << 20, 16 << 20, 512
 	if testing.Short() {

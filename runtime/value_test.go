@@ -103,7 +103,7 @@ func TestValuesFromAnySource(t *testing.T) {
 	})
 }
 
-// Two ranks start to send each other long values before they receive, which completes.
+// Two ranks start to send long values to each other before they receive. All operations complete.
 func TestIsendValueHeadToHead(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		v := map[int]string{c.Rank(): strings.Repeat("x", 1<<20)}
@@ -194,7 +194,8 @@ func TestValueArguments(t *testing.T) {
 	})
 }
 
-// RecvValue ends with its context, and a later RecvValue gets the value that arrives afterwards.
+// RecvValue ends if the context.Context of its view ends. A later RecvValue gets the value that
+// arrives afterwards.
 func TestValueAfterACanceledReceive(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

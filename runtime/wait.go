@@ -14,9 +14,9 @@ type Completion struct {
 	Err    error
 }
 
-// WaitAll waits for all requests, takes their results and sets the requests to zero Requests.
-// It waits for every request even if some fail. It returns their errors joined, or nil if none
-// failed.
+// WaitAll waits for all requests, takes their results and sets the requests to zero Requests. It
+// waits for every request even if some fail. It returns the joined errors of the requests, or nil
+// if no request failed.
 func WaitAll(requests []Request) error {
 	var errs []error
 	for len(requests) > 0 {
@@ -64,11 +64,10 @@ func collect(errs []error, requests []Request) []error {
 	return errs
 }
 
-// WaitAny waits until one of the requests is complete, returns its index and
-// result, and sets it to the zero Request. It skips requests that are zero or whose
-// result was taken. If it skips all, it returns Undefined. If the context of the first
-// request that it does not skip ends, WaitAny returns with an error and the index
-// Undefined, and changes no request.
+// WaitAny waits until one of the requests is complete, returns its index and result, and sets it to
+// the zero Request. It skips requests that are zero or whose result was taken. If it skips all, it
+// returns Undefined. If the context.Context of the first request that it does not skip ends,
+// WaitAny returns with an error and the index Undefined, and changes no request.
 func WaitAny(requests []Request) (int, Status, error) {
 	var first *Comm
 	for i, r := range requests {
@@ -123,8 +122,8 @@ func WaitSome(requests []Request) ([]Completion, error) {
 	return ended, nil
 }
 
-// TestAll is WaitAll without waiting. It reports whether all requests are complete. If not, it
-// changes no request.
+// TestAll is WaitAll without waiting. It reports whether all requests are complete. If a request is
+// not complete, TestAll changes no request.
 func TestAll(requests []Request) (bool, error) {
 	all := true
 	for _, r := range requests {

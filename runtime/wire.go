@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// wire is one end of a connection between a process of LocalRespawn and its restarts, which takes the
-// launcher's place. Bytes written to one end arrive at the other end in order; their number is not
-// bounded. After Close, the other end reads the bytes written before and then io.EOF.
+// wire is one end of a connection between a process of LocalRespawn and the object (type restarts)
+// that takes the launcher's place. Bytes written to one end arrive at the other end in order; their
+// number is not bounded. After Close, the other end reads the bytes written before and then io.EOF.
 type wire struct {
 	other *wire
 	// carry delivers bytes that were written to this end: it calls arrive when they are to arrive at
 	// the other end. Several calls of carry keep their order.
 	carry func(arrive func())
 
-	mu     sync.Mutex // guards the fields below it; nothing is called with it held
+	mu     sync.Mutex // guards the fields below it; no other lock is taken while mu is held
 	news   sync.Cond  // signals changes of the fields below it
 	bytes  []byte     // bytes that have arrived and have not been read
 	ended  bool       // the other end was closed: no bytes follow

@@ -40,8 +40,8 @@ type World struct {
 	book atomic.Pointer[bootstrap.Book]
 	// session is the connection to the node agent, nil in a Local without restarts.
 	session *bootstrap.Session
-	// local is the job of a rank of Local, nil in a process of its own. life is the process of a
-	// rank of LocalRespawn, else nil.
+	// local is the job of a rank of Local, nil for a rank that is a process. life is the
+	// localProcess of a rank of LocalRespawn, else nil.
 	local *localJob
 	life  *localProcess
 	// council sends votes and revocations to the launcher. deaths holds the ends of other ranks that
@@ -200,9 +200,9 @@ func (w *World) abort(code int, reason string, why error) {
 	os.Exit(code)
 }
 
-// Close leaves the job. It waits until every rank has called it, because a peer may still
-// read this rank's memory. The World cannot be used afterwards. Main and Local call Close; a
-// second call is no error. Close of the World of Main closes the last World of Resume.
+// Close leaves the job. It waits until every rank has called Close, because a peer may still read
+// this rank's memory. The World cannot be used afterwards. Main and Local call Close; a second call
+// is no error. Close of the World of Main closes the last World of Resume.
 func (w *World) Close() error {
 	w = w.last()
 	w.closing.Do(func() { w.closeErr = w.leave() })
@@ -215,8 +215,8 @@ func (w *World) leave() error {
 	var err error
 	w.leaving.Store(true)
 	if setting(envExplain) == "1" {
-		// After this fence every rank has called Close, but none has left. Until then, other ranks may still
-		// use this rank's memory.
+		// After this fence every rank has called Close, but no rank has left the job. Before the
+		// end of this fence, other ranks may still use this rank's memory.
 		if w.session != nil {
 			err = w.session.Fence(context.Background())
 		}
