@@ -45,7 +45,7 @@ func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
-// keep saves steps of a kind of data.
+// keep saves the given steps with data of a kind.
 func (r ranks) keep(t *testing.T, kind string, steps ...int) {
 	t.Helper()
 	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
@@ -71,9 +71,9 @@ func (r ranks) brings(t *testing.T, kind string, want int) {
 	})
 }
 
-// TestCompression checks that survivors, newcomers and a whole new job get every bit back, for
-// all data, transports and modes. Data that get shorter are compressed between nodes and in
-// files, and never within a node.
+// TestCompression checks that survivors, ranks with new stores and a whole new job get every bit
+// back, for all data, transports and modes. Data that get shorter are compressed between nodes and
+// in files, and never within a node.
 func TestCompression(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)
@@ -111,8 +111,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestFilesGetShort checks that a field is compressed in files on any disk, because it gets short
-// enough.
+// TestFilesGetShort checks that data of the kind "field" are compressed in files on any disk,
+// because they get short enough (Limits.Enough).
 func TestFilesGetShort(t *testing.T) {
 	r := newRanks(t, 1, t.TempDir())
 	r.keep(t, "field", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
@@ -121,8 +121,8 @@ func TestFilesGetShort(t *testing.T) {
 	require.Equal(t, []string{fmt.Sprintf("checkpoint: copies of %.1f MiB written to files as %.1f MiB", float64(v.Filed)/(1<<20), float64(v.FiledAs)/(1<<20))}, r[0].Explain())
 }
 
-// TestCompressedIsLost checks that the loss of both holders of a compressed copy is reported,
-// like that of other copies.
+// TestCompressedIsLost checks that the loss of both holders of a compressed copy is reported, as
+// for copies without compression.
 func TestCompressedIsLost(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)
@@ -142,8 +142,8 @@ func TestCompressedIsLost(t *testing.T) {
 	}
 }
 
-// TestCompressedOfAnotherShape checks that parts of other lengths are refused, also by a newcomer
-// that gets the compressed copy.
+// TestCompressedOfAnotherShape checks that parts of other lengths are refused, also by a rank with
+// a new store that gets the compressed copy.
 func TestCompressedOfAnotherShape(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)
@@ -165,8 +165,9 @@ func TestCompressedOfAnotherShape(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentCompressed checks that nothing is compressed with GORUN_COMPRESS=0. Then the
-// number of bytes on the network does not depend on the data.
+// TestNothingIsSentCompressed checks that with GORUN_COMPRESS=0 copies are sent without
+// compression, although files are compressed. Then the number of bytes on the network does not
+// depend on the data.
 func TestNothingIsSentCompressed(t *testing.T) {
 	t.Setenv("GORUN_COMPRESS", "0")
 	for _, transport := range transports {

@@ -35,12 +35,13 @@
 // be started again from a directory if each rank can read its own files in it.
 //
 // Each rank uses four times the memory of the parts: two generations, each with the rank's own copy
-// and the copy that it keeps for another rank. Copies that go to keepers on other nodes and to files
-// are compressed if compression makes Save faster, according to the measured rates of the connection
-// and of the disk. Files are also compressed if they become at least four times shorter (see
-// Config.Compression). While a Store does not compress, it compresses a sample of the data from time
-// to time, to find out whether compression would make Save faster. gorun -explain and Store.Volume
-// report the number of bytes before and after compression.
+// and the copy that it keeps for another rank. Copies that go to keepers on other nodes and to
+// files are compressed if compression makes Save faster, according to the measured rates of the
+// connection and of the disk. Files are also compressed if they become at least four times shorter
+// (see Config.Compression). While a Store sends and writes copies without compression, it
+// compresses a sample of the data from time to time, to find out whether compression would make
+// Save faster. gorun -explain and Store.Volume report the number of bytes before and after
+// compression.
 //
 // Unstable: any release may change this package, also after v1.
 package checkpoint

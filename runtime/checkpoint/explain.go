@@ -35,8 +35,8 @@ func (s *Store) Explain() []string {
 	return lines
 }
 
-// introduce makes the store an attribute of the World's communicator, so that the World calls Explain
-// when it is closed.
+// introduce makes the store an attribute of the World's communicator, so that World.Close calls
+// Explain.
 func (s *Store) introduce(c *runtime.Comm) error {
 	_, err := c.World().Comm().Attribute(s, func() (any, error) { return s, nil })
 	return err

@@ -30,7 +30,7 @@ const (
 	sumBytes     = 4
 )
 
-// Each magic consists of a name, seven bytes, and an ASCII digit for the version of the format.
+// Each magic consists of a name of seven bytes and an ASCII digit for the version of the format.
 const (
 	digitShift  = 56
 	nameOfMagic = imageMagic & (1<<digitShift - 1)

@@ -173,8 +173,8 @@ func TestForgedPackedImages(t *testing.T) {
 	}
 }
 
-// TestHostilePackedCopies checks that wrong messages in place of a packed copy are an error. The
-// receiver must not take more than twice the memory of what was sent.
+// TestHostilePackedCopies checks that wrong messages in place of a packed copy lead to an error.
+// The receiver must not take more than twice the memory of what was sent.
 func TestHostilePackedCopies(t *testing.T) {
 	good := packedOf(t, packing.Always, writeImage(nil, 3, 2, 1, []Part{Slice(make([]byte, 100))}))
 	table := len(good) - entryBytes - sumBytes

@@ -63,8 +63,8 @@ type Store struct {
 }
 
 // envCompress is an environment variable. The value 0 disables the compression of copies that are
-// sent to other nodes. It serves secrecy: without compression, the length of a message on the network
-// does not depend on its content (docs/security.md).
+// sent to other nodes. The value 0 serves secrecy: without compression, the length of a message on
+// the network does not depend on its content (docs/security.md).
 const envCompress = "GORUN_COMPRESS"
 
 // generations is the number of checkpoints of which a Store has copies at the same time.

@@ -163,8 +163,8 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
-// TestDirectoryAfterKill checks files that a killed process was writing. No later Save renames
-// such a file. Restore must remove these files of its rank and no other file.
+// TestDirectoryAfterKill checks files that a killed process was writing. No later Save renames such
+// a file. Restore must remove these files of all ranks, and no other file.
 func TestDirectoryAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	r := newRanks(t, 2, dir)

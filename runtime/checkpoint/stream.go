@@ -126,8 +126,8 @@ func (d *copied) receivePacked(c *runtime.Comm, from, length int) error {
 }
 
 // receiveBlock receives a message of at most n bytes and appends it to d.image. expected is the
-// number of bytes of the image that are not received yet, including the bytes of this message. It
-// limits how much memory is allocated in advance.
+// number of bytes of the image that are not received yet, including the bytes of this message.
+// expected limits how much memory is allocated in advance.
 func (d *copied) receiveBlock(c *runtime.Comm, from, n, expected int) error {
 	at := len(d.image)
 	if cap(d.image)-at < n {

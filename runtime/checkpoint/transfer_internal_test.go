@@ -23,8 +23,8 @@ func forged(change func(b []byte) []byte) []byte {
 	return b
 }
 
-// TestHostileCopies checks that wrong messages in place of a copy are an error. The receiver must
-// not panic and must not take more memory than was sent.
+// TestHostileCopies checks that wrong messages in place of a copy lead to an error. The receiver
+// must not panic and must not take more memory than was sent.
 func TestHostileCopies(t *testing.T) {
 	same := func(b []byte) []byte { return b }
 	parts := func(n uint32) func([]byte) []byte {

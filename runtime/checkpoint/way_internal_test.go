@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// passing simulates count blocks of n bytes on a path with a rate. The blocks form groups of the
-// length every, and the sender waits for the first block of each group.
+// passing simulates count blocks of n bytes on a path with a rate. The argument every is the number
+// of blocks in a group, and the sender waits for the first block of each group.
 func passing(w *way, now time.Time, count, n int, rate float64, every int) time.Time {
 	for i := range count {
 		now = now.Add(time.Duration(float64(n) / rate * float64(time.Second)))
@@ -48,7 +48,7 @@ func TestWay(t *testing.T) {
 }
 
 // TestRandomDataIsOnlySampled checks data that do not get shorter. There must be few measurements
-// of the path, only a sample is compressed for each, and all blocks are sent unchanged.
+// of the path, only a sample is compressed for each measurement, and all blocks are sent unchanged.
 func TestRandomDataIsOnlySampled(t *testing.T) {
 	for name, limits := range map[string]packing.Limits{"way": wayLimits, "files": fileLimits} {
 		block := make([]byte, blockBytes)
