@@ -37,8 +37,7 @@ var _ port.World = (*actorPort)(nil)
 
 // kept holds the actor system that package actors keeps in a World.
 type kept struct {
-	// mu guards value (the actor system), closed (the function that is called at the engine's end)
-	// and over (true after that end). mu is held while Keep makes an actor system.
+	// mu guards the next three fields. mu is held while Keep makes an actor system.
 	mu     sync.Mutex
 	value  any
 	closed func()
@@ -110,8 +109,9 @@ func (w *actorPort) Successor() any {
 
 // actorHost is implemented by a fabric that runs its connections as actors.
 type actorHost interface {
-	// actors returns the actors of the connections. actorSystem returns the actor system in which the
-	// connections live, and makes it log to log. The engine's lock is held during both calls.
+	// actors returns the actors of the connections. actorSystem returns the actor system in which
+	// the connections live, and passes it the handler for its log. The engine's lock is held during
+	// both calls.
 	actors() []port.Actor
 	actorSystem(log slog.Handler) any
 }
@@ -129,7 +129,7 @@ func (w *actorPort) ActorSystem(log slog.Handler) any {
 // TransportActors implements port.World.
 func (w *actorPort) TransportActors() []port.Actor {
 	var all []port.Actor
-	_ = (*World)(w).ask(func() { all = (*World)(w).transportActors() }) // all stays nil after the end of the engine
+	_ = (*World)(w).ask(func() { all = (*World)(w).transportActors() }) // all is nil after the engine's end
 	return all
 }
 

@@ -7,9 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// agreeing records the agreements of one communicator that are under way at this rank: calls of
-// Agree or Shrink, and exchanges in which ranks choose a communicator number (type agreement). It
-// maps the tag of each agreement to the source line of the call.
+// agreeing records the agreements (Agree, Shrink, or type agreement) of one communicator that are
+// under way at this rank. It maps the tag of each agreement to the source line of the call.
 type agreeing struct {
 	// mu guards sites. No function is called while mu is held.
 	mu    sync.Mutex

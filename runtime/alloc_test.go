@@ -85,8 +85,8 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 			},
 		} {
 			require.NoError(t, call(), name)
-			// AllocsPerRun also counts the allocations of goroutines that an earlier test has left
-			// running. So the test takes the least of several results.
+			// AllocsPerRun also counts goroutines of earlier tests. So the test takes the least of
+			// several results.
 			least := testing.AllocsPerRun(200, func() { _ = call() })
 			for range 4 {
 				least = min(least, testing.AllocsPerRun(200, func() { _ = call() }))

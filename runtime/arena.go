@@ -29,7 +29,7 @@ type neighbours interface {
 type memory struct {
 	arena *arena.Arena
 	node  neighbours
-	// base is the address of the arena's first byte, as transport.Key.Addr contains it.
+	// base is the transport.Key.Addr of the arena's first byte.
 	base uint64
 
 	// losses counts the ranks that are down. A goroutine that waits for a word in shared memory
@@ -54,10 +54,11 @@ type memory struct {
 // newMemory returns the memory of a rank. own is the rank's range of memory: node.Arena(), or the
 // arena that the network uses in its place.
 //
-// private reports whether the other ranks are other processes. If private is true, this rank has a
-// memory mapping of its own for the range. guarded requests that an access to memory faults after
-// this rank has given the memory away. guarded has an effect only if private is true. If ranks
-// share a process, memory that faults for one rank faults for all of them.
+// The argument private reports whether the other ranks are other processes. If private is true,
+// this rank has a memory mapping of its own for the range. The argument guarded requests that an
+// access to memory faults after this rank has given the memory away. It has an effect only if
+// private is true. If ranks share a process, memory that faults for one rank faults for all of
+// them.
 func newMemory(node neighbours, own transport.Arena, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
@@ -75,9 +76,9 @@ func newMemory(node neighbours, own transport.Arena, rank int, private, guarded 
 // announces the sleep to the ranks that share memory with this rank.
 func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
-// released records that the rank holder has returned the memory at addr, an address of a Key. If
-// holder does not hold the memory at addr, released changes nothing. released may be called with
-// the engine's lock held.
+// released records that a rank, the holder, has returned the memory at addr. The argument addr is
+// an address as in a transport.Key. If holder does not hold the memory at addr, released changes
+// nothing. released may be called with the engine's lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
 // lost takes back the leases of a rank that is down and whose process was reaped. lost may be

@@ -20,14 +20,14 @@ type attributes struct {
 type attribute struct {
 	key  any
 	next atomic.Pointer[attribute]
-	// value is set once made is true, and constant from then on.
+	// value is valid if made is true. It does not change afterwards.
 	value any
 	made  atomic.Bool
 	// mu is held while the value is made.
 	mu sync.Mutex
 }
 
-// get returns the value of key. If there is none, it makes one with create.
+// get returns the value of key. If key has no value, get makes one with create.
 func (s *attributes) get(key any, create func() (any, error)) (any, error) {
 	for a := s.first.Load(); a != nil; a = a.next.Load() {
 		if a.key == key && a.made.Load() {
@@ -53,7 +53,7 @@ func (a *attribute) make(create func() (any, error)) (any, error) {
 	return value, nil
 }
 
-// entry returns the entry of key. If there is none, it adds one.
+// entry returns the entry of key. If key has no entry, it adds one.
 func (s *attributes) entry(key any) *attribute {
 	s.mu.Lock()
 	defer s.mu.Unlock()

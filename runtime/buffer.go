@@ -22,8 +22,8 @@ var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 //	a Message          its sender    Close, SendBuffer       its sender
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
-// GORUN_DEBUG=1, every access to memory of this rank that was given away or closed faults, through
-// any slice. This does not hold for ranks that share a process.
+// GORUN_DEBUG=1, an access to memory of this rank through any slice faults if the Buffer was given
+// away or closed. This does not hold for ranks that share a process.
 type Buffer struct {
 	world *World
 	// lease is the memory. If the memory came with a message, only lease.Bytes is set.
@@ -125,7 +125,7 @@ func SendBuffer[T any](c *Comm, b *Buffer, dest, tag int) error {
 	return c.sendBuffer(elementOf[T](), b, dest, tag)
 }
 
-// sendBuffer is SendBuffer for elements e.
+// sendBuffer is SendBuffer for elements of type e.
 func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 	if b == nil || b.end != bufferLives {
 		return b.refuse()
@@ -206,8 +206,8 @@ func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 	return nil
 }
 
-// bare returns the element as one without padding, for memory whose padding has already been set to
-// zero in place.
+// bare returns a copy of the element that is marked as without padding, for memory whose padding
+// has already been set to zero in place.
 func (e *element) bare() *element {
 	if e.plain {
 		return e

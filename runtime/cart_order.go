@@ -58,8 +58,8 @@ func equalParts(byNode []int, nodes []uint64) int {
 	return counts[0]
 }
 
-// blocks calls visit with every shape of a block of n points for which blocks of this shape fill
-// the grid.
+// blocks calls visit with each shape of a block of n points by which the grid can be divided into
+// equal blocks.
 func (g *grid) blocks(n int, visit func(block []int)) {
 	block := make([]int, len(g.dims))
 	var choose func(dim, left int)

@@ -68,7 +68,7 @@ func TestCartCoordinates(t *testing.T) {
 			got, err := cart.Coords(rank)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			for dim, n := range dims { // CartRank, also with coordinates outside the grid
+			for dim, n := range dims { // also coordinates outside the grid
 				for _, around := range []int{-n, 0, 5 * n} {
 					at := slices.Clone(want)
 					at[dim] += around

@@ -164,7 +164,7 @@ func (k *check) opened(thing any, omission string) {
 	k.open[thing] = omission + at
 }
 
-// closed removes the record that opened made of an object.
+// closed removes the record that opened made.
 func (k *check) closed(thing any) {
 	if k == nil {
 		return
@@ -244,7 +244,8 @@ func (k *check) mode(c *Comm, m engine.Mode) engine.Mode {
 	return m
 }
 
-// hereDepth is the number of stack frames among which here looks for the line of the program.
+// hereDepth is the number of stack frames among which the function here looks for the line of the
+// program.
 const hereDepth = 32
 
 // here returns " at " and the line of the program, or "" if a library of gorun made the call.

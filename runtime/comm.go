@@ -56,8 +56,8 @@ type commCore struct {
 	identity uint64
 	// name is the name of the communicator in diagnosis.
 	name string
-	// ranks is Comm.ranks. index maps the world rank of a member to its rank; it is nil if ranks is
-	// nil.
+	// ranks is the same slice as Comm.ranks. index maps the world rank of a member to its rank; it
+	// is nil if ranks is nil.
 	ranks []int
 	index map[int]int
 	size  int
@@ -85,7 +85,7 @@ type commCore struct {
 	departed map[int]bool
 	agreeing agreeing
 	mourning mourning
-	// topology returns the neighbors of each rank; nil if the communicator has no topology.
+	// topology returns the neighbors of each rank; nil if the Comm has no topology.
 	topology topology
 	// attributes are values that libraries have stored.
 	attributes attributes
@@ -239,7 +239,7 @@ func (c *Comm) Close() error {
 	return callsite.At(c.core.end(&commFailure{ErrCommClosed}))
 }
 
-// end is Close for any communicator, with why as its failure.
+// end does the work of Close for any communicator; why becomes its failure.
 func (core *commCore) end(why *commFailure) error {
 	if last := core.failure.Swap(why); last != nil && errors.Is(last.err, why.err) {
 		return why.err
@@ -289,8 +289,7 @@ func (core *commCore) has(world int) bool {
 	return ok || slices.Contains(core.allies, world)
 }
 
-// all returns the world ranks of the members. In an Intercomm, these are the members of both
-// groups.
+// all returns the world ranks of the members. In an Intercomm, it covers both groups.
 func (core *commCore) all() []int {
 	if core.ranks != nil {
 		return append(slices.Clip(core.ranks), core.allies...)

@@ -73,7 +73,7 @@ func TestSplitIsStable(t *testing.T) {
 			want := numbers(n)
 			slices.Reverse(want)
 			ring(t, back, want)
-			// Split of a split, where ranks are not World ranks.
+			// A second Split, where ranks are not World ranks.
 			pair, err := back.Split(back.Rank()/2, 0)
 			require.NoError(t, err)
 			first := back.Rank() / 2 * 2
@@ -292,8 +292,8 @@ func TestPrivateTwin(t *testing.T) {
 	})
 }
 
-// After Break, operations of all members end with ErrCommBroken, the breaking rank and the cause.
-// The parent communicator remains usable.
+// After Break, operations of all members end with an error that has ErrCommBroken, the rank that
+// broke the communicator, and the cause. The parent communicator remains usable.
 func TestBreakReachesEveryMember(t *testing.T) {
 	gone := errors.New("gone")
 	local(t, 4, func(c *runtime.Comm) {

@@ -11,7 +11,7 @@ import (
 // A number has one of four states: free, claimed by an agreement under way, used by a live
 // communicator, or used by a communicator that this rank has closed. In the last state, the number
 // becomes free when every other member has notified this rank that the member has closed the
-// communicator, too. The notice is sent in the lane of the member, so no message of the old
+// communicator, too. The notice is sent in the lane from the member, so no message of the old
 // communicator follows it. Messages that arrived earlier are discarded before the number can be
 // claimed. A number stays taken if its agreement failed or its communicator has lost a member,
 // because other ranks may use it.
@@ -44,8 +44,8 @@ type earlyNotice struct {
 	by  int          // world rank
 	why *BrokenError // nil if the notice reports a Close
 	// identity is the communicator's identity if the notice is a revocation. It is 0 if the notice
-	// came in the lane of the member, because such a notice cannot concern another communicator with
-	// this number.
+	// came in the lane from the member, because such a notice cannot concern another communicator
+	// with this number.
 	identity uint64
 }
 
