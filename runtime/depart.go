@@ -64,8 +64,7 @@ func (w *World) tell(cores []*commCore) {
 	}
 }
 
-// takeClosed handles a notice that tell of another rank has sent. The engine calls takeClosed with
-// its lock held.
+// takeClosed handles a notice of World.tell. The engine calls takeClosed with its lock held.
 func (w *World) takeClosed(source, number int, text []byte) {
 	w.comms.departed(uint32(number), source)
 	for ; len(text) >= 4; text = text[4:] {

@@ -128,7 +128,7 @@
 //	                          [AnswerMax], [ErrNoAnswer]
 //	reports                   [Describer], [Explainer], [Comm.AwaitedRanks],
 //	                          [Comm.Unreceived], [Unreceived], [Comm.Recorder]
-//	checks before it begins   [Element], [Comm.Oversubscribed], [Comm.Remote]
+//	checks at the beginning   [Element], [Comm.Oversubscribed], [Comm.Remote]
 //	neighbors                 [Comm.SendOrder]
 //	ranks of one node         [Comm.Placement], [NewSharedAmong], [CacheDomain]
 //	values of any type        [AppendValue], [AppendFailure], [DecodeValue], [AllocateValues]

@@ -22,26 +22,26 @@ var (
 	// collective operation or has called Revoke. Agree, Shrink, Ack, Failed, Revoke and Close still
 	// work.
 	ErrCommBroken = errors.New("communicator is broken")
-	// ErrCommClosed refuses operations on a communicator after Close.
+	// ErrCommClosed is the error of operations on a communicator after Close.
 	ErrCommClosed = errors.New("communicator was closed")
 	// ErrInUse ends a collective operation that begins while another goroutine of the rank is in a
 	// collective operation on the same communicator. That other operation ends with ErrInUse, too.
 	ErrInUse = errors.New("communicator is in use")
-	// ErrComm refuses a nil communicator.
+	// ErrComm is the error for a communicator that is nil or of the wrong kind.
 	ErrComm = errors.New("no communicator")
-	// ErrTopology refuses a communicator without a topology for an operation that needs one.
+	// ErrTopology is the error of an operation that needs a topology if the communicator has none.
 	ErrTopology = errors.New("communicator has no topology")
-	// ErrRank refuses a rank that is not in the communicator or group.
+	// ErrRank is the error for a rank that is not in the communicator or group.
 	ErrRank = errors.New("rank out of range")
-	// ErrTag refuses a tag outside of 0..TagMax.
+	// ErrTag is the error for a tag outside of 0..TagMax.
 	ErrTag = errors.New("tag out of range")
-	// ErrAlias refuses buffers that overlap although the operation does not allow that.
+	// ErrAlias is the error for buffers that overlap if the operation does not allow it.
 	ErrAlias = errors.New("buffers overlap")
-	// ErrArgument refuses any other argument that is out of range.
+	// ErrArgument is the error for any other invalid argument.
 	ErrArgument = errors.New("bad argument")
-	// ErrRequest refuses an operation that does not fit the state of the request.
+	// ErrRequest is the error of an operation that does not fit the state of the request.
 	ErrRequest = errors.New("request is in the wrong state")
-	// ErrElementType refuses an element type that contains pointers.
+	// ErrElementType is the error for an element type that contains pointers.
 	ErrElementType = errors.New("element type cannot be sent")
 )
 
@@ -190,10 +190,10 @@ func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e
 // Unwrap returns the cause.
 func (e *RankError) Unwrap() error { return e.Err }
 
-// HangError is the error of a LocalContext that was ended by its context. errors.Is and errors.As
-// find its Cause in it.
+// HangError is the error of a LocalContext that was ended by its context.Context. errors.Is and
+// errors.As find its Cause in it.
 type HangError struct {
-	// Cause is the cause of the end of the context.
+	// Cause is the cause of the end of the context.Context.
 	Cause error
 	// Report describes what the ranks were doing, in the form of gorun's report at SIGQUIT.
 	Report string

@@ -66,7 +66,7 @@ func ExampleComm_WithContext() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
 		value := make([]int, 1)
-		if c.Rank() == 1 { // rank 1 sends only after a message of rank 0
+		if c.Rank() == 1 { // sends only when rank 0 asks
 			if _, err := runtime.Recv(c, value, 0, 0); err != nil {
 				return err
 			}

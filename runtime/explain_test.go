@@ -127,7 +127,7 @@ func intrude(w *runtime.World) error {
 	to, _, _ = strings.Cut(to, ",")
 	conn, err := net.Dial("tcp", to)
 	if err != nil {
-		return nil // the peer opened the connection, so it does not listen at the port that Explain shows
+		return nil // the peer opened the connection, so it does not listen at this port
 	}
 	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != nil {
 		return err

@@ -79,8 +79,8 @@ func killNode(w *runtime.World) error {
 	return nil
 }
 
-// After the loss of a host together with its agent, Shrink returns a communicator of the other
-// ranks (ULFM's stress/kill_node.c).
+// After the loss of a host and its agent, Shrink returns a communicator of the others (ULFM's
+// stress/kill_node.c).
 func TestLostHostIsShrunkAway(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	r := launch(t, 6, "killnode", "-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh(), "-on-failure", "continue")

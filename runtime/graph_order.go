@@ -5,10 +5,10 @@ import "slices"
 // placeVertices assigns the vertices to ranks so that the edges between nodes have a low weight.
 // Element v of the result, the order, is the rank that becomes vertex v.
 //
-// It visits the vertices in the order of Cuthill and McKee, "Reducing the bandwidth of sparse
-// symmetric matrices" (1969): breadth first from a vertex of the lowest degree. It assigns them
-// in this order to the ranks sorted by node, so that neighbors are likely to share a node. If
-// this does not reduce the weight between nodes, it returns the identity order.
+// placeVertices visits the vertices in the order of Cuthill and McKee, "Reducing the bandwidth of
+// sparse symmetric matrices" (1969): breadth first from a vertex of the lowest degree. It assigns
+// the vertices in this order to the ranks sorted by node, so that neighbors are likely to share a
+// node. If this does not reduce the weight between nodes, it returns the identity order.
 func placeVertices(all []vertex, nodes []uint64) []int {
 	best := identityOrder(len(all))
 	byNode, walk := orderByNode(nodes), breadthFirst(all)

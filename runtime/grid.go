@@ -39,7 +39,7 @@ func (g *grid) points() int {
 	return n
 }
 
-// coords writes the coordinates of a rank to at.
+// coords writes the coordinates of a rank to the slice at.
 func (g *grid) coords(rank int, at []int) {
 	for i := len(g.dims) - 1; i >= 0; i-- {
 		at[i] = rank % g.dims[i]

@@ -143,7 +143,7 @@ func TestShortAnswersAreNoAgreement(t *testing.T) {
 }
 
 // sharedOf returns the Shared of rank 0 before it has attached the parts of the two other ranks on
-// its node, and the cards of all three.
+// its node, and the cards (see Shared.allocate) of all three.
 func sharedOf(tb testing.TB, size int) (*Shared, []uint64) {
 	tb.Helper()
 	worlds := make([]*World, 3)

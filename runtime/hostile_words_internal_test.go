@@ -11,8 +11,8 @@ import (
 var hostile = []uint64{0, wordsMax + 1, 1 << 31, 1 << 40, 1 << 62, math.MaxInt64, 1 << 63, math.MaxUint64}
 
 // together makes a communicator for each case and runs its members. The last member is malicious.
-// together requires that all other members get an error, because the first member that detects the
-// malicious data breaks the communicator.
+// The function requires that all other members get an error, because the first member that detects
+// the malicious data breaks the communicator.
 func together(t *testing.T, cases int, honest func(c *Comm) error, malicious func(c *Comm, number int)) {
 	t.Helper()
 	require.NoError(t, Local(3, func(w *World) error {
@@ -52,7 +52,7 @@ func giveList(c *Comm, length uint64, list []int) {
 	_, _ = a.allgather(words)
 }
 
-// lists are encoded edges that are invalid for any member.
+// lists returns encoded edges that are invalid for any member.
 func lists() [][]int {
 	return [][]int{
 		{},

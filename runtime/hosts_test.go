@@ -66,7 +66,7 @@ func TestSurvivorsOnOtherHostsGoOn(t *testing.T) {
 func outlast(w *runtime.World) error {
 	c := w.Comm()
 	peer := 1 - c.Rank()
-	go func() { // the exchange of messages waits while the connection is lost
+	go func() { // the exchange below waits meanwhile
 		for !strings.Contains(w.Explain(peer), "not connected now") {
 			<-time.After(time.Millisecond)
 		}
