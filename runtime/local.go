@@ -26,9 +26,9 @@ import (
 // of the lowest rank.
 func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }
 
-// LocalContext is Local with a context. When ctx ends, the operations of all ranks end with
-// ErrAborted, and the error is a HangError, which describes what each rank was doing. So
-// a test that hangs can report why before its deadline:
+// LocalContext is Local with a context.Context. When ctx ends, the operations of all ranks end with
+// ErrAborted, and the error is a HangError, which describes what each rank was doing. So a test
+// that hangs can report why before its deadline:
 //
 //	deadline, _ := t.Deadline()
 //	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-time.Second))
@@ -93,9 +93,9 @@ type localJob struct {
 	left  int   // how many ranks wait in fence or are dead
 	// dead has the ranks that were killed.
 	dead map[int]bool
-	// whether over is closed when every rank waits in fence or is dead, or when a rank has failed.
+	// over is closed when every rank waits in fence or is dead, or when a rank has failed.
 	over   chan struct{}
-	closed bool // over is closed
+	closed bool // whether over is closed
 }
 
 // errGoexit is the failure of a rank whose goroutine was ended by runtime.Goexit.

@@ -199,7 +199,7 @@ func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 // one rank until release.
 type slowLauncher struct {
 	mu   sync.Mutex
-	slow int      // the rank whose messages are held, -1 for none
+	slow int      // rank whose messages are held, -1 for none
 	held []func() // messages of that rank
 }
 

@@ -150,11 +150,11 @@ func TestManyRanksInOneProcess(t *testing.T) {
 	})
 }
 
-// The end of the context of a view ends every kind of blocked call. No message is lost.
+// The end of the context.Context of a view ends every kind of blocked call. No message is lost.
 func TestWithContextEndsABlockedCall(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 1 {
-			// Continues when rank 0 has given up.
+			// Rank 1 continues when rank 0 has given up.
 			_, err := runtime.Recv[int](c, nil, 0, 9)
 			require.NoError(t, err)
 			require.NoError(t, runtime.Send(c, []int{42}, 0, 1))

@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestLossInEitherOrder: a rank is notified that rank 2 has died, and that rank 1 has therefore
-// broken the communicator, in either order. In both cases operations end with an error that
-// contains the loss.
+// TestLossInEitherOrder: a rank gets two notices, in either order: rank 2 has died, and rank 1 has
+// therefore broken the communicator. In both cases operations end with an error that contains the
+// loss.
 func TestLossInEitherOrder(t *testing.T) {
 	cause := &PeerError{Rank: 2, Op: "receive", Cause: &transport.PeerDown{Peer: 2, Cause: errors.New("it died")}}
 	elsewhere := func(w *World) error { return w.parseCause(1, appendCause(nil, cause)) }

@@ -24,8 +24,9 @@ const hangLimit = time.Minute
 // mortal is a rank that may die.
 type mortal struct {
 	*runtime.World
-	// die ends the rank. It kills a process immediately. For a rank in this process it ends the
-	// rank's part in the job and returns the error that the rank must return.
+	// die ends the rank. If the rank is a process, die kills the process immediately. If the rank
+	// is a goroutine of this process, die ends the rank's part in the job, and returns the error
+	// that the rank must return.
 	die func() error
 }
 

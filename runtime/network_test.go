@@ -204,8 +204,8 @@ func scanned(w *runtime.World) error {
 	return runtime.Send(c, []int{1}, 1, 1)
 }
 
-// TestStrangersAtThePortOfARank: the job continues although foreign connections arrive at the port
-// of a rank. If several connections are dropped for the same reason, only one of them is logged.
+// TestStrangersAtThePortOfARank: the job continues in spite of foreign connections. If several
+// connections are dropped for the same reason, only one of them is logged.
 func TestStrangersAtThePortOfARank(t *testing.T) {
 	r := launch(t, 2, "scanned", "-transport", "rdma")
 	require.Zero(t, r.code, r.errors)
