@@ -86,8 +86,8 @@ func (p *Persistent) Start() error {
 	return nil
 }
 
-// Wait waits for the end of the operation started last and returns its result. If
-// no operation is started, it returns an empty Status at once.
+// Wait waits for the end of the operation that was started last, and returns its result. If no
+// operation is started, it returns an empty Status at once.
 func (p *Persistent) Wait() (Status, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, nil
@@ -99,7 +99,8 @@ func (p *Persistent) Wait() (Status, error) {
 	return s, err
 }
 
-// Test reports whether the operation started last has ended. If it has ended, Test returns the result.
+// Test reports whether the operation that was started last has ended. If it has ended, Test returns
+// the result.
 func (p *Persistent) Test() (Status, bool, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, true, nil
@@ -111,9 +112,9 @@ func (p *Persistent) Test() (Status, bool, error) {
 	return s, ok, err
 }
 
-// Request returns the request of the operation started last, for WaitAll and similar functions,
-// or the zero Request if no operation is started. Waiting for the request takes the result; Wait
-// or Test of the Persistent must still be called before the next Start.
+// Request returns the request of the operation that was started last, for WaitAll and similar
+// functions, or the zero Request if no operation is started. Waiting for the request takes the
+// result; Wait or Test of the Persistent must still be called before the next Start.
 func (p *Persistent) Request() Request {
 	if p.state != persistentStarted {
 		return Request{}
@@ -121,7 +122,7 @@ func (p *Persistent) Request() Request {
 	return p.request
 }
 
-// Cancel cancels the operation started last, as Request.Cancel does.
+// Cancel cancels the operation that was started last, as Request.Cancel does.
 func (p *Persistent) Cancel() {
 	if p.state == persistentStarted {
 		p.request.Cancel()

@@ -119,8 +119,8 @@ func IrecvMatched[T any](m *Matched, buf []T) Request {
 	return m.comm.receiving(e, m.message.Irecv(e.typ, bytesOf(buf), 0)).watched(p)
 }
 
-// take marks the message as received. It fails if it was received already, or if elements of type e
-// cannot be received.
+// take marks the message as received. take fails if the message was received already, or if
+// elements of type e cannot be received.
 func (m *Matched) take(e *element) error {
 	switch {
 	case m == nil:

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Blocking and nonblocking receives get the message that Mprobe or Improbe has returned. A second
-// receive of this message fails (MPICH's pt2pt/mprobe.c).
+// Blocking and nonblocking receives get the message that Mprobe or Improbe returned. A second
+// receive fails (MPICH's pt2pt/mprobe.c).
 func TestMatchedProbes(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

@@ -24,7 +24,7 @@ import (
 // dieOnRecord ends rank 1 with SIGKILL after two completed operations and in a third one.
 func dieOnRecord(w *runtime.World) error { return signalOnRecord(w, syscall.SIGKILL) }
 
-// stopOnRecord stops rank 1 at the same place with SIGSTOP.
+// stopOnRecord is like dieOnRecord, but stops rank 1 with SIGSTOP.
 func stopOnRecord(w *runtime.World) error {
 	if w.Rank() == 0 {
 		fmt.Fprintln(os.Stdout, os.Getenv(bootstrap.EnvJob))

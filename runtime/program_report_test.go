@@ -60,7 +60,7 @@ func sayWhenBlocked(caller, function string) {
 }
 
 // dumpOf starts a program, and sends SIGQUIT to gorun when all ranks are blocked. It returns what
-// gorun prints on standard error, and ends gorun after a line that contains last.
+// gorun prints on standard error, and ends gorun after a line that contains the text last.
 func dumpOf(t *testing.T, ranks int, program, last string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -84,8 +84,8 @@ func dumpOf(t *testing.T, ranks int, program, last string) string {
 	return readUntil(t, cmd, pipe, last)
 }
 
-// readUntil reads what gorun prints on standard error, ends gorun after a line that contains last,
-// and returns all that was printed.
+// readUntil reads what gorun prints on standard error, ends gorun after a line that contains the
+// text last, and returns all that was printed.
 func readUntil(t *testing.T, cmd *exec.Cmd, errors io.Reader, last string) string {
 	t.Helper()
 	var text strings.Builder

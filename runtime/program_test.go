@@ -53,7 +53,7 @@ type result struct {
 	out, errors string
 }
 
-// launch runs a program of programs with n ranks.
+// launch runs a program of the map programs with n ranks.
 func launch(t *testing.T, n int, program string, options ...string) result {
 	t.Helper()
 	self, err := os.Executable()

@@ -91,7 +91,7 @@ func (r Request) Wait() (Status, error) {
 		if err := r.comm.engine.Inline("wait"); err != nil && !r.operation.Look() {
 			return emptyStatus, err // the request continues
 		}
-		ctx = nil // the function has a context of its own
+		ctx = nil // the function has a context.Context of its own
 	}
 	s, err := r.result(r.operation.Wait(ctx))
 	return s, untaken(err)
@@ -110,7 +110,7 @@ func (r Request) Done() bool { return r.operation.Look() }
 
 // Cancel cancels an operation that has not been matched yet; Wait then returns ErrCanceled. After
 // the match Cancel does nothing. Wait or Test must still be called. For a NewRequest, Cancel ends
-// the context of its function.
+// the context.Context of its function.
 //
 // A small standard send cannot be canceled once its message has been copied into the lane,
 // although no receive has matched it. It can be canceled only while it waits for the

@@ -188,7 +188,7 @@ func TestCancelToOneself(t *testing.T) {
 }
 
 // A generalized request runs a function, and returns its error once. Cancel ends the function's
-// context (MPICH's pt2pt/greq1.c).
+// context.Context (MPICH's pt2pt/greq1.c).
 func TestGeneralizedRequest(t *testing.T) {
 	broken := errors.New("broken")
 	local(t, 2, func(c *runtime.Comm) {
@@ -313,8 +313,8 @@ func TestWaitAllJoinsErrors(t *testing.T) {
 	})
 }
 
-// A request ends with the context of the view that started it, also if WaitAll waits for it
-// together with requests of other contexts.
+// A request ends when the context.Context of its view ends, also if WaitAll waits for it together
+// with requests of other views.
 func TestWaitAllHearsOfEveryContext(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		for at := range 3 {

@@ -101,8 +101,9 @@ func (w *World) Resume(fn func(w *World) error) error {
 	}
 }
 
-// dueToLoss reports whether an error of fn is due to the end of the World. It does not check whether a
-// rank was lost. With this check, timing would decide whether an unrelated error ends the job.
+// dueToLoss reports whether an error of fn is due to the end of the World. It does not check
+// whether a rank was lost. With such a check, timing would decide whether an unrelated error ends
+// the job.
 func dueToLoss(err error) bool {
 	var lost *PeerError
 	return errors.As(err, &lost) || errors.Is(err, bootstrap.ErrRenewed) || errors.Is(err, errDropped)

@@ -84,8 +84,8 @@ func resume(w *runtime.World) error {
 	})
 }
 
-// namesTheDead panics if an error names a rank that is alive. A panic is distinct from the deaths
-// of the list, so that the test fails.
+// namesTheDead panics if an error names a rank that is alive. A panic is not among the deaths that
+// envDeaths lists, so the test fails.
 func namesTheDead(w *runtime.World, err error) {
 	var lost *runtime.PeerError
 	if errors.As(err, &lost) && !strings.Contains(","+os.Getenv(envDeaths), fmt.Sprintf(",%d:%d:", w.Generation(), lost.Rank)) {
