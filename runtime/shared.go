@@ -75,8 +75,7 @@ func sharedLayoutOf(bytesPerRank, members int) sharedLayout {
 	return l
 }
 
-// The words in which a member describes its part to the other members. In this file and in its
-// tests they are called the card of the member.
+// The words in which a member describes its part to the other members (its card).
 const (
 	cardFailed = iota // not 0 if the member has no part
 	cardSize
@@ -220,8 +219,8 @@ func (s *Shared) Part(rank int) []byte {
 	return s.parts[rank][:s.size:s.size]
 }
 
-// Word returns the word at byte off of a member's part; the argument off is a multiple of 8. It panics
-// if off is invalid or the member is on another node.
+// Word returns the word at byte off of a member's part; the argument off is a multiple of 8. Word
+// panics if off is invalid or the member is on another node.
 func (s *Shared) Word(rank, off int) *Word {
 	if off < 0 || off%wordBytes != 0 || off+wordBytes > s.size {
 		panic(fmt.Sprintf("runtime: no Word at %d of a part of %d bytes", off, s.size))

@@ -108,7 +108,7 @@ func TestStreamsOfLibraries(t *testing.T) {
 	})
 }
 
-// Closing a communicator ends the streams of this rank on it, whether the rank sends or receives.
+// Closing a communicator ends the streams that this rank sends or receives on it.
 func TestStreamsOfAClosedCommunicator(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()

@@ -23,7 +23,7 @@ func (s Strided) check(n int) error {
 		return fmt.Errorf("%w: %+v", ErrArgument, s)
 	case s.Len() == 0:
 		return nil
-	// The check computes no product, because a product could overflow.
+	// A product could overflow here.
 	case s.Block > n || s.Count > 1 && (n-s.Block)/(s.Count-1) < s.Stride:
 		return fmt.Errorf("%w: %+v reaches beyond %d elements", ErrArgument, s, n)
 	}

@@ -25,7 +25,7 @@ const (
 // goroutine of World.listen uses it.
 type stalls struct {
 	calls uint64    // Engine.Calls at the last call of look
-	quiet time.Time // the time since which calls has not changed
+	quiet time.Time // calls has not changed since then
 	// handled is Engine.Handled at the last call of look. idle is the time since which handled has not
 	// changed.
 	handled uint64

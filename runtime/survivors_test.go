@@ -80,7 +80,7 @@ func buddyCR(m mortal) error {
 	return meet(c)
 }
 
-// isendErr: a send to a dead rank ends with the loss of this rank.
+// isendErr: sends to dead ranks end with PeerErrors.
 func isendErr(m mortal) error {
 	c, n := m.Comm(), m.Size()
 	if m.Rank() == n-1 || m.Rank() == n/2 {

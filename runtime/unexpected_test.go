@@ -20,7 +20,7 @@ func init() {
 // eagerly.
 const unexpectedEach = 8 << 10
 
-// envUnexpected names the environment variable that has the number of messages.
+// envUnexpected has the number of messages.
 const envUnexpected = "GORUN_TEST_UNEXPECTED"
 
 // unexpected makes rank 1 flood rank 0, which begins to receive after all messages have reached it.
