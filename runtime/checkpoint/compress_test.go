@@ -45,7 +45,7 @@ func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
-// keep saves the given steps with data of a kind.
+// keep saves steps with data of one kind.
 func (r ranks) keep(t *testing.T, kind string, steps ...int) {
 	t.Helper()
 	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
@@ -111,8 +111,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestFilesGetShort checks that data of the kind "field" are compressed in files on any disk,
-// because they get short enough (Limits.Enough).
+// TestFilesGetShort checks that the kind "field" is compressed in files on any disk, because it
+// gets short enough.
 func TestFilesGetShort(t *testing.T) {
 	r := newRanks(t, 1, t.TempDir())
 	r.keep(t, "field", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)

@@ -97,9 +97,10 @@ func parsePacked(b []byte) (packedImage, error) {
 	return p, nil
 }
 
-// at returns the first block of blocks. The result whole is the number of bytes of the image that this
-// block holds. The argument left is the number of bytes of the image that all blocks of the argument
-// blocks hold. If left is 0 or the length of the block is impossible, block is nil.
+// at returns the first block in the slice blocks. The result whole is the number of bytes of the
+// image that this block holds. The argument left is the number of bytes of the image that all
+// blocks of the argument blocks hold. If left is 0 or the length of the block is impossible, block
+// is nil.
 func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64) {
 	if left == 0 {
 		return nil, 0

@@ -233,7 +233,7 @@ func TestHostilePackedCopies(t *testing.T) {
 func second(_ any, err error) error { return err }
 
 // TestFilesOfOtherVersions checks that files of the first version are read. A file of a later
-// version must be an error, and not be treated as a missing file.
+// version must lead to an error, and must not be treated as a missing file.
 func TestFilesOfOtherVersions(t *testing.T) {
 	s, err := New(Config{Directory: t.TempDir()})
 	require.NoError(t, err)

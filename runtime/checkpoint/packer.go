@@ -21,8 +21,8 @@ var (
 )
 
 // packer compresses the blocks for one destination, which is the keeper or the disk, if compression
-// pays: its packing.Decider decides whether compression makes Save faster or the data short enough.
-// Only one goroutine at a time may use a packer; other goroutines may read only the counters.
+// pays (see packing.Decider). Only one goroutine at a time may use a packer; other goroutines may
+// read only the counters.
 type packer struct {
 	packing.Decider
 	look func() packing.Pace

@@ -217,7 +217,8 @@ func (s *Store) replenish(c *runtime.Comm, all []holding, step int) error {
 	return cmpOr(err, handed())
 }
 
-// find returns the copy of a rank at a step from the array in, or nil if the array has no such copy.
+// find searches the array in for the copy of a rank at a step. It returns nil if the array has no
+// such copy.
 func find(in *[generations]copied, rank, step int) *copied {
 	for i := range in {
 		if in[i].rank == rank && in[i].step == step {

@@ -88,8 +88,8 @@ func overSlowLink(t *testing.T, c *nscluster.Cluster, kind string, mode checkpoi
 	return string(out), copies, sent
 }
 
-// TestSlowLinkCompresses checks that a field is compressed over a link of 200 Mbit/s, and that
-// random data are not.
+// TestSlowLinkCompresses checks that data of the kind "field" are compressed over a link of 200
+// Mbit/s, and that random data are not compressed.
 func TestSlowLinkCompresses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a slow link")

@@ -14,10 +14,10 @@ import (
 
 // Config describes a Store.
 type Config struct {
-	// Directory is a directory in which each rank also writes its own copies to files. "" means that
-	// copies are only in memory. The directory must exist, and a rank that is started again must
-	// find the same directory. If it may start on another machine, the directory must be in a
-	// shared file system.
+	// Directory is a directory in which each rank also writes its own copies to files. "" means
+	// that copies are only in memory. The directory must exist, and a rank that is started again
+	// must find the same directory. If a rank may be started again on another machine, the
+	// directory must be in a shared file system.
 	Directory string
 	// Compression selects whether the copies at keepers on other nodes and in files are compressed.
 	// With GORUN_COMPRESS=0 in the environment, the copies at keepers on other nodes are never

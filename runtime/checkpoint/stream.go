@@ -16,9 +16,9 @@ const windowBlocks = 8
 // compressed.
 type rooms [windowBlocks + 1][]byte
 
-// stream packs an image and passes the packed form to put in order: the header, each block, and the
-// table with the checksum. After windowBlocks further calls of put, stream reuses the memory of the
-// argument. Until then put may use it.
+// stream packs an image. It calls put with the pieces of the packed form in order: the header, each
+// block, and the table with the checksum. After windowBlocks further calls of put, stream reuses
+// the memory of the argument. Until then put may use it.
 func stream(p *packer, r *rooms, header, image []byte, put func(block []byte) error) error {
 	var table []byte
 	sum := uint32(0)
