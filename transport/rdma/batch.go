@@ -10,11 +10,10 @@ import (
 // Over TCP, the adapter makes a system call for each frame and each work request that it begins
 // alone. This system call is most of the cost of a small message.
 //
-// A message is sent at once in two cases. In the first case the peer has sent something since the
-// last message that this rank sent at once, as in a dialogue. In the second case that last message
-// was sent more than batchWithin ago. Short messages that are not sent at once share a frame,
-// called the open frame of the endpoint. The open frame is sent
-//
+// A message is sent at once if the peer has sent something since this rank last sent a message at
+// once, as in a dialogue. A message is also sent at once if this rank last sent a message at once
+// more than batchWithin ago. Short messages that are not sent at once share a frame, called the
+// open frame of the endpoint. The open frame is sent
 //   - by the next Poll or Arm; if the rank is armed, the transport rings the rank so that the rank
 //     polls;
 //   - when the frame is full, or when something other than a short message is sent to the peer;
@@ -32,14 +31,14 @@ type batches struct {
 	// held is true if there are open frames, or work requests that the adapters hold back. The
 	// method begin sends both. beginning is true while begin runs.
 	held, beginning bool
-	// armed is true while the rank is armed, so that it may sleep. rung is true if the rank was
-	// rung for an open frame since the last call of begin.
+	// armed is true while the rank is armed, so that the rank may sleep. rung is true if the rank
+	// was rung for an open frame since the last call of begin.
 	armed, rung bool
 	// timer calls begin if no Poll calls begin earlier. running is true while the timer runs.
 	timer   *time.Timer
 	running bool
-	// base is the time from which times are measured. A difference from base is cheaper to read
-	// than the time of day, because it needs only the monotonic clock. within is batchWithin.
+	// base is the time from which times are measured. Reading the time since base is cheaper than
+	// reading the time of day, because it needs only the monotonic clock. within is batchWithin.
 	base   time.Time
 	within time.Duration
 }
@@ -50,12 +49,13 @@ type batch struct {
 	// open is true if there is an open frame. listed is true if the endpoint is in batches.open.
 	open, listed bool
 	sequence     uint16 // sequence number of the open frame
-	// size is the least size in bytes of the buffer of the next open frame. It is the length of the
-	// last open frame. If the last open frame was full, size is larger than its buffer, so that the
-	// next open frame gets a buffer of the next larger class.
+	// size is the smallest permitted size in bytes of the buffer of the next open frame. Normally
+	// size is the length of the last open frame. If the last open frame was full, size is larger
+	// than the buffer of that frame, so that the next open frame gets a buffer of the next larger
+	// class.
 	size int
-	// answered is true if the peer has sent something since the last message that was sent at
-	// once. began is the time of that message, as the time since batches.base.
+	// answered is true if the peer has sent something since the last message that was sent at once.
+	// began is the time at which that message was sent, measured from batches.base.
 	answered bool
 	began    time.Duration
 }
@@ -64,8 +64,7 @@ const (
 	// batchedMax is the length in bytes of the longest record in an open frame. A longer record is
 	// sent as a frame of its own.
 	batchedMax = 2 << 10
-	// batchWithin is a time that begins when a message is sent at once. Messages that follow within
-	// this time share a frame.
+	// batchWithin is the time after a message sent at once in which further messages share a frame.
 	batchWithin = 20 * time.Microsecond
 	// batchMost is the longest time for which a message waits in an open frame. The wait can be
 	// longer if no processor is free to run the timer.
@@ -96,9 +95,9 @@ func (p *endpoint) holds(n int) bool {
 // that the reading of the clock does not delay the message.
 func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, time.Since(p.t.batches.base) }
 
-// openBatch makes the frame in buffer b, of length bytes so far, the open frame. The caller ensures
-// that the flow has a free slot. Outside of a Poll, openBatch rings an armed rank and starts the
-// timer.
+// openBatch makes the frame in buffer b the open frame. The frame has length bytes so far. The
+// caller ensures that the flow has a free slot. Outside of a Poll, openBatch rings an armed rank
+// and starts the timer.
 func (p *endpoint) openBatch(b buffer, length int) {
 	c := &p.t.batches
 	p.batch.sequence, p.batch.open = p.flow.Take()

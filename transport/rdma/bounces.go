@@ -60,9 +60,9 @@ func (s *bounces) give(b bounce) { s.free = append(s.free, b) }
 
 // expose lends a piece that peers may read, until conceal is called. expose leaves half of the
 // pieces for operations. Otherwise two ranks that have exposed all their pieces to each other could
-// wait forever: each of them needs a free piece to receive in. expose returns false if no piece can
-// be lent, or if access includes no AccessRemoteRead. access includes it only on adapters on which
-// the key of a piece does not let peers write to the piece.
+// wait forever, because each of them needs a free piece to receive in. expose returns false if no
+// piece can be lent, or if access does not include AccessRemoteRead. On adapters on which the key
+// of a piece lets peers write to the piece, access does not include AccessRemoteRead.
 func (s *bounces) expose() (bounce, bool) {
 	if s.access&verbs.AccessRemoteRead == 0 || s.exposed >= s.total/2 && (s.total >= s.most || s.grow() != nil) {
 		return bounce{}, false
@@ -101,9 +101,9 @@ type flight struct {
 	at, n int
 }
 
-// copyPart takes a piece for the beginning of a part of an operation, and makes the piece the
-// segment to post. The bytes of a Put are copied into the piece. copyPart returns the number of
-// bytes, which is 0 if no piece is free.
+// copyPart takes a piece and makes it the segment to post for the first bytes of a part of an
+// operation. The bytes of a Put are copied into the piece. copyPart returns the number of bytes,
+// which is 0 if no piece is free.
 func (o *operation) copyPart(t *Transport, part stripe.Part) int {
 	b, ok := o.rail.registered.bounces.take()
 	if !ok {

@@ -78,8 +78,8 @@ func TestFramesInFlightFitTheSendQueue(t *testing.T) {
 }
 
 // TestTheFirstMessageToEachPeerBeginsAtOnce checks that the first message to a peer is written before Send
-// returns. If Send held this message back because of a message to another peer, the message would be lost if the
-// process is killed. Holding it back would save no system call, because each peer has its own connection.
+// returns, even after a message to another peer. If Send held the message back, a kill of the process would
+// lose the message. Holding it back would save no system call, because each peer has its own connection.
 func TestTheFirstMessageToEachPeerBeginsAtOnce(t *testing.T) {
 	sender := iwarp.New(iwarp.Config{})
 	places := append(loopback(sender, 1), loopback(iwarp.New(iwarp.Config{}), 3)...)

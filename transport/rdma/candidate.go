@@ -107,8 +107,8 @@ func (t *Transport) owns(l Location) bool {
 }
 
 // reasons returns a text that says why the adapters that are preferred to the adapter in use are
-// not used, and why adapters could not be opened. trials has the results of attempts to connect on
-// the rails, by rail.
+// not used, and why adapters could not be opened. The argument trials maps each rail to the result
+// of the attempts to connect on it.
 func (t *Transport) reasons(used *rail, peer []Location, trials map[uint8]string) string {
 	s := ""
 	for _, r := range t.rails {

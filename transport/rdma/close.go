@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// goodbye sends BYE or BYE-ACK on a link that is not in use any more.
+// goodbye sends BYE or BYE-ACK on a link that is not in use any more. BYE ends a connection in
+// order, and BYE-ACK is the answer.
 func (t *Transport) goodbye(l *link, k frameKind, final bool) {
 	if l.gone {
 		return
@@ -120,8 +121,8 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 		if t.round(nil, lingerBudget) > 0 || t.restless() {
 			continue
 		}
-		// done is checked again, because the round may have retransmitted the last frames for which
-		// done waited.
+		// The round may have retransmitted the last frames. Only then can done ask for their
+		// acknowledgement, so done is called again.
 		if done() || !t.arm(ring) {
 			continue
 		}
@@ -156,8 +157,8 @@ func (t *Transport) settle(ring func(), bell chan struct{}) {
 }
 
 // unsettled returns the number of frames that are not acknowledged, and one of the peers that owe
-// an acknowledgement. unsettled asks these peers for the acknowledgement by sending them a
-// recordMarker.
+// an acknowledgement. unsettled sends these peers a recordMarker, which a peer acknowledges at
+// once.
 func (t *Transport) unsettled() (frames int, slow *endpoint) {
 	for _, p := range t.peers {
 		if p == nil || p.end != nil || p.flow.Unacknowledged() == 0 {
@@ -176,5 +177,5 @@ func (t *Transport) unsettled() (frames int, slow *endpoint) {
 	return frames, slow
 }
 
-// lingerBudget is the maximum number of messages that linger drops in one round.
+// lingerBudget is the maximum number of messages that linger drops in one call of round.
 const lingerBudget = 64

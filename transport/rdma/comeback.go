@@ -12,11 +12,11 @@ import (
 )
 
 // comeback brings the connection of two ranks back to their best adapters. From time to time, and
-// when a port of this rank comes up, the connector tests whether a better way (type candidate)
-// works: the connector requests a connection on that way. This request is called a look. The peer
-// rejects a look, so that the connection in use is not affected. If the way works, both ends finish
-// their Gets and Puts and end the connection in order (leave.go). The next connection is then
-// requested on the better way.
+// when a port of this rank comes up, the connector requests a connection on a better way (type
+// candidate), to test whether the better way works. This request is called a look. The peer rejects
+// a look, so that the connection in use is not affected. If the way works, both ends finish their
+// Gets and Puts and end the connection in order (leave.go). The next connection is then requested
+// on the better way.
 type comeback struct {
 	// pause is the time from one look to the next. pause doubles after each look, up to pauseRatio
 	// times Config.Recovery. When a connection has lasted for longer than pause, pause is set to
@@ -46,8 +46,7 @@ type (
 )
 
 // worse returns the distance of a way from the best way; the distance of the best way is 0. Both
-// ranks compute the same value. Otherwise each rank would leave the way that the other rank
-// prefers.
+// ranks compute the same value, so that both ranks prefer the same way.
 func (p pair) worse() int { return int(p.own) + int(p.peer) }
 
 // pair returns the two rails of a link.

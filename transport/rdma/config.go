@@ -67,9 +67,9 @@ type Config struct {
 	// NoCRC reports whether this side can do without checksums if they are optional in the
 	// provider.
 	NoCRC bool
-	// Companion reports whether this transport is polled together with a faster transport. Then it
-	// must not delay the polls of the faster transport. If Companion is true, Poll polls the
-	// adapter less often while nothing arrives.
+	// Companion reports whether this transport is polled together with a faster transport. If
+	// Companion is true, Poll polls the adapter less often while nothing arrives, so that it does
+	// not delay the polls of the faster transport.
 	Companion bool
 
 	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp are the fields of package peering's
@@ -79,8 +79,8 @@ type Config struct {
 	// pause between attempts (5 ms to 1 s). GiveUp is the time for which new attempts are made
 	// after a connection was wanted (30 s).
 	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
-	// Absence is the field of package peering's Config: if a peer was never connected and nothing
-	// listens at its address, connections to this peer are attempted for this time (2 s). Own
+	// Absence is the field of package peering's Config: the time for which connections to a peer
+	// are attempted if the peer was never connected and nothing listens at its address (2 s). Own
 	// reports whether an address of a peer on another host is an address of this host, too. If all
 	// addresses of a peer are addresses of this host, and a connection to them is refused, the peer
 	// is lost at once. Actors call Own. nil means that Own is false for all addresses.
@@ -88,10 +88,10 @@ type Config struct {
 	Own     func(peer int, address netip.Addr) bool
 	// Host returns the name of the host of a rank, for errors. Host may be nil. Actors call Host.
 	Host func(rank int) string
-	// Supervised reports whether the launcher reports the end of a rank by MarkDown. Suppose that
-	// Supervised is true, that the operating system of a peer accepts requests, and that the peer
-	// does not answer them. Then the peer was only stopped. This rank goes on waiting for the peer
-	// after GiveUp, and logs a line about the wait.
+	// Supervised reports whether the launcher reports the end of a rank by MarkDown. If Supervised
+	// is true and a peer does not answer requests that its operating system accepts, this rank
+	// concludes that the peer was only stopped. This rank goes on waiting for the peer after
+	// GiveUp, and logs a line about the wait.
 	Supervised bool
 	// Departure bounds the wait for the last messages of a peer that was marked down (250 ms). The
 	// transport waits until the peer's connections have ended, because until then messages of the
@@ -103,10 +103,10 @@ type Config struct {
 	// that were sent (30 s). Messages that are not acknowledged after this time may be lost, and
 	// Close logs a line about them.
 	Linger time.Duration
-	// After the loss of a connection, its adapter is tried after all other adapters, for the time
-	// Recovery. Recovery is also the time for which a connection on a worse adapter lasts before
-	// this rank looks whether a better adapter works. The default is 10 s. Each pause between later
-	// looks is twice as long as the pause before it.
+	// For the time Recovery after the loss of a connection, its adapter is tried only after all
+	// other adapters. Recovery is also the time for which a connection on a worse adapter lasts
+	// before this rank looks whether a better adapter works. The default is 10 s. Each pause
+	// between later looks is twice as long as the pause before it.
 	Recovery time.Duration
 	// Idle is the time after which a connection without traffic is ended; 0 means never.
 	Idle time.Duration

@@ -208,7 +208,7 @@ func (a *connector) publish() {
 	})
 }
 
-// unreached returns the cause of giving the peer up, with the addresses that were tried.
+// unreached adds the addresses that were tried to err, the reason for which the peer is given up.
 func (a *connector) unreached(err error) error {
 	var refusal *negotiation.RefusalError
 	if len(a.search.tries) == 0 || errors.As(err, &refusal) {

@@ -200,7 +200,7 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 }
 
 // control handles a control frame. The caller has already posted the receive of the frame again. A
-// BYE or BYE-ACK is passed to the actor even if the link was retired in order.
+// BYE or BYE-ACK is passed to the actor even if the link is not in use any more.
 func (t *Transport) control(p *endpoint, l *link, f head) error {
 	if f.kind == frameMark {
 		return fmt.Errorf("%w: a mark on a connection for messages", transport.ErrDamaged)

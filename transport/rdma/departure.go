@@ -16,8 +16,8 @@ type departure struct {
 	peer  int
 	cause error
 	timer *time.Timer
-	// late reports whether the time to wait for the end of the peer's connections is over. polls is
-	// the number of polls for messages of the peer since that time was over.
+	// late reports whether the time to wait for the end of the peer's connections is over. polls
+	// counts the polls for messages of the peer after that time.
 	late  bool
 	polls int
 }
@@ -40,9 +40,8 @@ func (t *Transport) depart(peer int, cause error) {
 }
 
 // dismiss reads the messages that have arrived. Then it gives up each peer that was marked down and
-// meets one of two conditions: no more messages can arrive from the peer, or more than
-// departurePolls polls have passed since the departure became late. It returns the number of
-// events.
+// meets one of two conditions: no more messages can arrive from it, or more than departurePolls
+// polls have passed since the departure became late. dismiss returns the number of events.
 func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	events := 0
 	for n := 1; n > 0 && *left > 0; events += n {

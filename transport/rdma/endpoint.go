@@ -41,9 +41,9 @@ type endpoint struct {
 	route           string
 	connects        int
 
-	// wanted reports whether the actor was told that a connection is needed. silent is the time since which
-	// the peer has not answered although the transport goes on waiting for the peer. silent is zero in all
-	// other states.
+	// wanted reports whether the actor was told that a connection is needed. silent is the time at which the
+	// peer's present silence began, if the transport goes on waiting for the peer although it does not
+	// answer. Otherwise silent is zero.
 	wanted bool
 	silent time.Time
 	// search is a text about the state of the actor's attempts to connect. It is "" if there are no
@@ -56,8 +56,8 @@ type endpoint struct {
 	// listed reports whether the endpoint is in Transport.busy.
 	listed  bool
 	leaving leaving
-	// idle reports whether the connection is being ended because no operation needs it. Then no other
-	// connection is to follow.
+	// idle reports whether the connection is being ended because no operation needs it. No other connection
+	// replaces a connection that ends because it is idle.
 	idle bool
 	// end is the error of all further operations, *transport.PeerDown or ErrClosed. end is nil as
 	// long as the peer can be used.
@@ -81,7 +81,7 @@ func newEndpoint(t *Transport, peer int) *endpoint {
 	}
 }
 
-// eagerMax returns the longest payload of a message in a receive.
+// eagerMax returns the longest payload of a message that fits into a receive of slot bytes.
 func eagerMax(slot int) int { return (slot - headBytes - recordBytes) &^ 7 }
 
 // Caps implements transport.Endpoint.
@@ -364,7 +364,7 @@ func (p *endpoint) service() bool {
 }
 
 // rest is called when the actor inspects the connection, from time to time. If there was no traffic since the
-// last call and nothing is owed to the peer, it begins to end the connection.
+// last call and nothing is owed to the peer, rest begins to end the connection.
 func (p *endpoint) rest() {
 	l := p.link
 	if l == nil {

@@ -122,7 +122,7 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 }
 
 // enter makes the key of an exposure that begins at off in a region, and adds the exposure to
-// t.exposed. shared reports whether the region's key covers other memory than the exposure, too.
+// t.exposed. The argument shared reports whether the region's key also covers other memory.
 func (t *Transport) enter(e *exposure, region *verbs.MemoryRegion, off int, shared bool) transport.Key {
 	at := region.Remote(off, 0)
 	e.address = at.Address

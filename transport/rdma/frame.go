@@ -32,11 +32,11 @@ const (
 	recordMarker                        // follows the Writes of a Put; is acknowledged at once
 	recordCheck                         // asks whether memory may be accessed
 	recordChecked                       // answer to recordCheck
-	recordLeave                         // asks for the orderly end of the connection with a nonce, see leave.go
+	recordLeave                         // asks for the orderly end of the connection that a nonce names, see leave.go
 	recordKey                           // asks for the key of memory on another rail, see side.go
 	recordKeyed                         // answer to recordKey
-	recordMarked                        // answers a mark on the side connection with a nonce
-	recordClose                         // asks for the end of the side connection with a nonce
+	recordMarked                        // answers a mark on the side connection that a nonce names
+	recordClose                         // asks for the end of the side connection that a nonce names
 	recordClosed                        // answer to recordClose
 	recordStay                          // answers a recordLeave of an idle rank: the connection is needed
 )

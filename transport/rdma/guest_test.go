@@ -18,7 +18,7 @@ import (
 const inGuest = "GORUN_TEST_RDMA"
 
 // siwExcept skips the one test of the suite that the siw driver fails. siw sends a Read Response from any
-// registered memory, whether or not peers may read it (siw_qp_sq_proc_tx checks no access right).
+// registered memory, even if peers have no right to read it (siw_qp_sq_proc_tx checks no access right).
 const siwExcept = " -test.skip '^TestDeviceConformance$/^AccessIsWhatWasGranted$'"
 
 // TestKernel starts a virtual machine and runs two programs of tests in it: the suite of package transporttest

@@ -20,9 +20,8 @@ import (
 
 const (
 	// keptMost is the maximum number of pieces of the heap that stay registered on a rail.
-	// keptBytes is the maximum number of their bytes on all rails together. keptBytes bounds the
-	// memory that the program has dropped and that the collector cannot free because of the
-	// registrations.
+	// keptBytes is the maximum number of their bytes on all rails together. It bounds the memory
+	// that the program has dropped and that the collector cannot free because of the registrations.
 	keptMost  = 64
 	keptBytes = 256 << 20
 	// keptCycles is the number of collections after which an unused piece is deregistered.
@@ -155,8 +154,8 @@ func (p *pinned) watch() {
 type sentinel [64]byte
 
 // collected is called after a collection. It ends the registrations of the heap that were not used
-// for keptCycles collections. collected releases the pool's lock before it deregisters them, so
-// that operations do not wait for the lock.
+// for keptCycles collections. collected releases the pool's lock before it deregisters the memory,
+// so that operations do not wait for the lock.
 func (p *pinned) collected() {
 	var ended []*verbs.MemoryRegion
 	p.mu.Lock()

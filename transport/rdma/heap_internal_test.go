@@ -53,8 +53,8 @@ func mapped(t *testing.T, n int) []byte {
 
 var global [1 << 16]byte
 
-// TestOnHeap checks how the Go runtime classifies memory. If this test fails with a new version of Go, the
-// transport would keep no heap memory registered.
+// TestOnHeap checks how the Go runtime classifies memory. If this test fails with a new version of Go, then
+// with this version the transport keeps no heap memory registered.
 func TestOnHeap(t *testing.T) {
 	small, large := make([]byte, 3), make([]byte, 1<<20)
 	require.True(t, onHeap(small))
@@ -251,7 +251,7 @@ func TestNoPieceGoesInVain(t *testing.T) {
 	move(t, full, b)
 	require.False(t, move(t, full, b))
 	require.Equal(t, []int{1, 0}, []int{full.counts.evicted, other.counts.evicted})
-	// Two chunks are in use, so one more chunk fits into the bound; a larger piece does not.
+	// Two chunks are in use. So one more chunk fits into the bound, and a larger piece does not fit.
 	large := make([]byte, 2*arenaChunk)
 	move(t, full, large)
 	g, err := full.take(large, verbs.AccessLocalWrite)

@@ -122,9 +122,9 @@ func (p *endpoint) serve(r *record) error {
 	return nil
 }
 
-// answer executes a recordFetch or recordCheck of the peer, and returns the answer. The answer to a
-// check contains the key on the rail of the last connection, and the number of the rail, because
-// another connection may be in use when the answer arrives.
+// answer executes a recordFetch or recordCheck of the peer, and returns the answer. Another
+// connection may be in use when the answer arrives. So the answer to a check contains the key on
+// the rail of the last connection, and the number of this rail.
 func (p *endpoint) answer(r *record) answer {
 	t := p.t
 	id := uint64(binary.LittleEndian.Uint32(r.payload))

@@ -11,8 +11,8 @@ type lasting struct {
 	region *verbs.MemoryRegion
 	access verbs.Access
 	// from is the offset of the first byte of the part in the arena, and to is the offset behind its
-	// last byte. If heap is set, from and to are addresses instead. cycle is the value of pinned.cycle,
-	// which counts garbage collections, at the time when an operation last began to use the part.
+	// last byte. If heap is set, from and to are addresses instead. cycle is the value that
+	// pinned.cycle, the count of garbage collections, had when an operation last began to use the part.
 	from, to int
 	heap     bool
 	cycle    uint64
@@ -128,8 +128,8 @@ func evictOldestOf(rails []*registrations, lists ...func(r *registrations) *[]*l
 	return true
 }
 
-// drop removes registrations from a list and deregisters them. The argument which selects the
-// registrations. After close, drop does not deregister them, because the end of the adapter ends them.
+// drop removes from a list all registrations for which the function which returns true, and deregisters
+// them. After close, drop does not deregister them, because the end of the adapter ends them.
 func (r *registrations) drop(list *[]*lasting, which func(*lasting) bool) {
 	r.remove(list, func(m *lasting) bool {
 		ends := which(m)
@@ -141,8 +141,8 @@ func (r *registrations) drop(list *[]*lasting, which func(*lasting) bool) {
 	})
 }
 
-// remove removes registrations from a list and from the byte counts. The argument which selects the
-// registrations. remove does not deregister them.
+// remove removes from a list, and from the byte counts, all registrations for which the function which
+// returns true. remove does not deregister them.
 func (r *registrations) remove(list *[]*lasting, which func(*lasting) bool) {
 	*list = slices.DeleteFunc(*list, func(m *lasting) bool {
 		if !which(m) {

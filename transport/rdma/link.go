@@ -58,9 +58,9 @@ type link struct {
 	window   int // receives of the pool, without the reserved receives
 	control  buffer
 	updates  int
-	// frames is the maximum number of posted Sends that are not known to be complete. When it is
-	// reached, no eager frame is posted. posted is the number of Sends that were posted. done is
-	// the number of posted Sends that are known to be complete.
+	// frames is the maximum number of posted Sends that are not known to be complete. When this
+	// number is reached, no eager frame is posted. posted is the number of Sends that were posted.
+	// done is the number of posted Sends that are known to be complete.
 	frames       uint32
 	posted, done uint32
 	used         bool      // the link was put in use

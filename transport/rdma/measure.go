@@ -23,7 +23,7 @@ type measure struct {
 // manyPeers is the number of peers above which the memory for each connection is kept small.
 const manyPeers = 128
 
-// measureOf returns the limits for a job in which each rank has peers peers.
+// measureOf returns the limits for a job in which each rank has the given number of peers.
 func measureOf(peers int) measure {
 	if peers > manyPeers {
 		return measure{slots: 16, frames: 12, reads: 8}
@@ -35,9 +35,10 @@ func measureOf(peers int) measure {
 // is the maximum number of Reads among them.
 func (m measure) requests(reads int) int { return int(m.frames) + controlFrames + reads + writesMax }
 
-// granted returns the number of eager frames that may be posted to an endpoint whose adapter has
-// granted requests requests, of which reads are for Reads. It fails if fewer than signalEvery
-// frames could be posted, because then possibly none of the posted frames requests a completion.
+// granted returns the number of eager frames that may be posted to an endpoint. The argument
+// requests is the number of requests that the adapter has granted for the endpoint; the argument
+// reads is the number of Reads among them. granted fails if fewer than signalEvery frames could be
+// posted, because then possibly none of the posted frames requests a completion.
 func (m *measure) granted(requests, reads int) (uint32, error) {
 	frames := requests - controlFrames - reads - writesMax
 	if frames < signalEvery {

@@ -13,9 +13,9 @@ import "time"
 // The span is measured by the clock and not in polls, because the duration of polls differs widely.
 // A poll of a rank that yields its processor at every poll takes a thousand times as long as a poll
 // of a rank that spins. But reading the clock costs more than a poll. So between two readings of
-// the clock some polls are only counted. The number of these polls is an estimate of the polls in
-// the rest of the span, but at most countMax, so that the delay stays short if the polls of the
-// rank become longer.
+// the clock some polls are only counted. Their number is an estimate of the polls in the rest of
+// the span. It is at most countMax, so that the delay stays short if the polls of the rank become
+// longer.
 type pace struct {
 	companion bool
 	// wait is the number of polls to count before the clock is read again. counted is the number of

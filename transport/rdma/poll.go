@@ -236,7 +236,7 @@ func (t *Transport) service() {
 	}
 }
 
-// handOver first reports the operations that have ended to the handler, and then the peers that are
+// handOver reports to the handler first the operations that have ended, and then the peers that are
 // lost.
 func (t *Transport) handOver(h transport.Handler) int {
 	events := 0

@@ -133,8 +133,8 @@ func failoverUnderAStorm(t *testing.T, seed uint64) bool {
 	return cut.cuts.Load() > 0
 }
 
-// stream sends n numbered messages of various lengths from one rank to another. After the first messages, whose
-// number is the argument at, stream calls the function then.
+// stream sends n numbered messages of various lengths from one rank to another. The argument at is the number
+// of messages after which stream calls the function then.
 func stream(t *testing.T, ranks []*rank, from, to, n, at int, then func()) {
 	t.Helper()
 	e, first := ranks[from].to(to), ranks[to].next[from]
@@ -227,7 +227,7 @@ func TestPortDown(t *testing.T) {
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {
 		impatient(c)
 		r.config(c)
-		c.Log, c.Recovery = log.log, patience // Recovery is so long that only the event can bring them back
+		c.Log, c.Recovery = log.log, patience // Recovery is so long that only the event can bring the ranks back
 	}).ranks(t)
 	stream(t, ranks, 0, 1, 300, 100, func() {
 		for range 2 {

@@ -57,8 +57,8 @@ func (r room) stride(size int) int { return size + r.aligned(r.head+r.tail) }
 func (room) aligned(n int) int { return (n + line - 1) &^ (line - 1) }
 
 // receives is the memory into which the messages of all peers arrive: slots of one size in a shared
-// receive queue. A slot is in one of three states. It is spare, it is posted, or it is in use: from
-// its completion to its next post.
+// receive queue. A slot is spare, posted, or in use. It is in use from its completion until it is
+// posted again.
 type receives struct {
 	domain registrar
 	queue  *verbs.SharedReceiveQueue

@@ -77,7 +77,7 @@ type pinned struct {
 	watching bool
 }
 
-// newPinned returns the pool for rails with these limits.
+// newPinned returns the pool for rails. Its bound is half of the smallest MaxPinned of the rails.
 func newPinned(rails []*rail) *pinned {
 	p := &pinned{most: math.MaxInt}
 	for _, r := range rails {
@@ -204,8 +204,8 @@ func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.Memor
 	return region, err
 }
 
-// give ends the use of memory. When give returns, the adapter does not access the memory any more. Memory
-// that stays registered is an exception.
+// give ends the use of memory. When give returns, the adapter does not access the memory any more, except
+// memory that stays registered.
 func (r *registrations) give(g registration) error {
 	r.pool.mu.Lock()
 	closed := r.closed

@@ -294,7 +294,7 @@ func TestCrossing(t *testing.T) {
 	const short, long = 1 << 16, 1 << 18
 	for _, c := range []struct {
 		name                string
-		constant, page, one float64 // ns, and twice ns per byte
+		constant, page, one float64 // constant in ns, page and one in ns per byte
 		want                int
 	}{
 		{"a copy of 10 GB/s, 5 µs and 0.02 ns for each byte", 5000, 0.02, 0.1, 62500},

@@ -52,7 +52,8 @@ func arenas(t *testing.T, length, pinMost int) ([]*rank, []*testArena) {
 	return ranks, all
 }
 
-// In pull, rank 0 gets the bytes of memory that rank 1 has exposed. In push, rank 0 puts bytes into such memory.
+// In pull, rank 0 gets bytes that rank 1 has exposed. In push, rank 0 puts bytes into memory that rank 1 has
+// exposed.
 func pull(t *testing.T, ranks []*rank, dst []byte, k transport.Key) error {
 	t.Helper()
 	return bulk(t, ranks, func(token uint64) error { return ranks[0].to(1).Get(dst, k, token) })

@@ -79,7 +79,7 @@ func TestSendMemoryComesBack(t *testing.T) {
 			require.NoError(t, drive(t, ranks, "send", func() error { return e.Send(h, numbered(sent, length)) }))
 			sent++
 		}
-		// The completion of the Put requests the acknowledgement of the frames that are left.
+		// The marker of a Put is acknowledged at once, together with all frames before it.
 		token := ranks[0].token()
 		k, err := ranks[1].Expose(make([]byte, 8), transport.AccessWrite)
 		require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestSendMemoryComesBack(t *testing.T) {
 		})
 		used, _ := ranks[0].SendMemory(1)
 		if i == 0 {
-			before = used // of control frames of the connection
+			before = used // memory of the control frames of the connection
 		}
 		require.Equal(t, before, used, "%d bytes", length)
 	}

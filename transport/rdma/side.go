@@ -56,9 +56,9 @@ const (
 // stripeConfig holds the parameters of striping. Tests use other values.
 type stripeConfig struct {
 	// A transfer is striped if both connections carry parts of it. above is the length in bytes from which
-	// on a transfer is striped. chunk is the maximum length of a part in bytes. The connection in use
-	// alone, and both connections together, are measured for trial bytes each. Both connections are used if
-	// together they are gain times as fast as the connection in use alone.
+	// on a transfer is striped. chunk is the maximum length of a part in bytes. A measurement transfers
+	// trial bytes on the connection in use alone, and another one trial bytes on both connections. Both
+	// connections are used if together they are at least gain times as fast as the connection in use alone.
 	above, chunk, trial int
 	gain                float64
 }
@@ -107,8 +107,8 @@ func (s *side) wait(p *endpoint, err error) {
 }
 
 // attach puts an established side connection in use. If the connection in use has changed since the side
-// connection was requested, both connections may be on the same adapter. Then attach frees the side
-// connection. If a side connection is still wanted, another one has been requested.
+// connection was requested, both may be on the same adapter, so attach frees the side connection. If a side
+// connection is still wanted, this rank has already requested another one.
 func (s *side) attach(p *endpoint, l *link) {
 	if l.beside != p.link {
 		p.t.forget(l)
@@ -256,7 +256,7 @@ func (p *endpoint) serveSide(r *record) error {
 	return nil
 }
 
-// answerKey returns the answer to a recordKey. It has the same layout as the answer to a
+// answerKey returns the answer to a recordKey. The answer has the same layout as the answer to a
 // recordCheck.
 func (p *endpoint) answerKey(r *record, on *rail) answer {
 	k := transport.Key{Addr: r.header.A, Token: r.header.B}

@@ -85,7 +85,7 @@ func TestBothRailsCarry(t *testing.T) {
 			r, _ := pairOfRails(kind, 2, 1, 0)
 			ranks := stripedRanks(t, r, 2, nil)
 			length := 3<<20 + 12345
-			if kind == "tcp" { // before the key is known, the buffers of TCP take as many bytes
+			if kind == "tcp" { // TCP's buffers can take many bytes before the key is known
 				length *= 8
 			}
 			source, target := numbered(3, length), make([]byte, length)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestNobodyIsCastWhileTheActorsStop sends the supervisor a notice of another peer while the actors stop. The
-// test checks that the supervisor starts no new actor. Nothing would stop a new actor, so that the end of the
+// test checks that the supervisor starts no new actor. Nothing would stop a new actor, and the end of the
 // transport would wait for this actor forever.
 func TestNobodyIsCastWhileTheActorsStop(t *testing.T) {
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))

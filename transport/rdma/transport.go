@@ -48,8 +48,8 @@ type Transport struct {
 	supervision supervision
 	ring        func()
 
-	// peers are the endpoints by rank. An endpoint is nil before its first use. links are the links
-	// by their endpoint of package verbs. lastLink is the link that was looked up last.
+	// peers are the endpoints by rank. An endpoint is nil before its first use. links maps endpoints of
+	// package verbs to links. lastLink is the link that was looked up last.
 	peers    []*endpoint
 	links    map[*verbs.Endpoint]*link
 	lastLink *link
