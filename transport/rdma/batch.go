@@ -23,7 +23,7 @@ import (
 // posted during a Poll (answers, Reads, credits) at the end of the Poll. If the process is killed,
 // messages in open frames are lost.
 type batches struct {
-	// locked runs a function under the caller's lock. locked is nil before UseLock and after stop.
+	// locked runs a function under the engine's lock. locked is nil before UseLock and after stop.
 	// While locked is nil, messages share frames only during a Poll.
 	locked func(f func())
 	// open are the endpoints that may have an open frame.
@@ -168,7 +168,7 @@ func (t *Transport) begin() {
 	}
 }
 
-// startTimer starts the timer, which calls begin after batchMost under the caller's lock.
+// startTimer starts the timer, which calls begin after batchMost under the engine's lock.
 func (t *Transport) startTimer() {
 	c := &t.batches
 	if c.timer != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// goodbye sends BYE or BYE-ACK on a link that is not in use any more. BYE ends a connection in
-// order, and BYE-ACK is the answer.
+// goodbye sends BYE, or its answer BYE-ACK, on a link that is not in use any more.
 func (t *Transport) goodbye(l *link, k frameKind, final bool) {
 	if l.gone {
 		return

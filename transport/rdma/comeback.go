@@ -11,12 +11,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// comeback brings the connection of two ranks back to their best adapters. From time to time, and
-// when a port of this rank comes up, the connector requests a connection on a better way (type
-// candidate), to test whether the better way works. This request is called a look. The peer rejects
-// a look, so that the connection in use is not affected. If the way works, both ends finish their
-// Gets and Puts and end the connection in order (leave.go). The next connection is then requested
-// on the better way.
+// comeback brings the connection of two ranks back to their best adapters. The connector tests from
+// time to time, and when a port of this rank comes up, whether a better way (type candidate) works.
+// For this test the connector requests a connection on that way. This request is called a look. The
+// peer rejects a look, so that the connection in use is not affected. If the way works, both ends
+// finish their Gets and Puts and end the connection in order (leave.go). The next connection is
+// then requested on the better way.
 type comeback struct {
 	// pause is the time from one look to the next. pause doubles after each look, up to pauseRatio
 	// times Config.Recovery. When a connection has lasted for longer than pause, pause is set to

@@ -70,7 +70,7 @@ func (t *Transport) dismiss(h transport.Handler, left *int) int {
 }
 
 // speaks reports whether messages of the peer may still be on their way to the handler. If the
-// first messages of the peer wait on a link that is not in use, it puts the link in use.
+// first messages of the peer wait on a link that is not in use, speaks puts the link in use.
 func (t *Transport) speaks(d *departure) bool {
 	for _, l := range t.links {
 		if l.peer != d.peer || l.purpose != negotiation.Lane {

@@ -16,12 +16,12 @@
 // An actor decides and Poll executes. A connector never accesses an endpoint of verbs. A connector
 // enqueues commands (dial, accept, use, retire, goodbye, end, forget) and rings the rank's Sleeper.
 // Commands are functions, which the next Poll calls in order. Poll sends events to the actors:
-// established, rejected, lost, first message, BYE. So all code of this package outside of the actors
-// runs under the engine's lock and needs no lock of its own. No message of the engine passes through the
-// mailbox of an actor. The only operation that an actor executes itself is the rejection of a connection
-// request, because a rejection accesses no state of Poll. A link is made by an actor, or by Poll for a
-// request of a peer, and passed on with a command or an event; link.go says which goroutine may access
-// which field.
+// established, rejected, lost, first message, BYE (the frame that ends a connection in order). So all
+// code of this package outside of the actors runs under the engine's lock and needs no lock of its own.
+// No message of the engine passes through the mailbox of an actor. The only operation that an actor
+// executes itself is the rejection of a connection request, because a rejection accesses no state of
+// Poll. An actor makes a link, or Poll makes it for a request of a peer, and passes it on with a command
+// or an event. link.go says which goroutine may access which field of a link.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.
@@ -68,15 +68,15 @@
 // Long slices of the heap are registered, and pinned, for the duration of an operation. If a long slice
 // is transferred repeatedly, it stays registered until the garbage collector ends the registration
 // (heap.go). On adapters whose registrations pin pages, the key of an exposure for reading gives a peer
-// read access to more than the exposed bytes: to the whole chunk of the arena, until the chunk is
-// deregistered. This is acceptable, because the ranks of a job trust each other with their arenas, as
-// they do on a node.
+// read access to more than the exposed bytes. The key covers the whole chunk of the arena, until the
+// chunk is deregistered. This is acceptable, because the ranks of a job trust each other with their
+// arenas, as they do on a node.
 //
 // # Waiting
 //
 // Arm arms the completion queue. While the rank sleeps, a goroutine of the adapter waits in the
-// kernel and makes progress, so that a sleeping rank serves its peers' Reads. It rings the Sleeper
-// when something has arrived. If shared memory is polled, too (Config.Companion), Poll polls the
+// kernel and makes progress, so that a sleeping rank serves its peers' Reads. The goroutine rings the
+// Sleeper when something has arrived. If shared memory is polled, too (Config.Companion), Poll polls the
 // sockets less often while no message arrives; see pace.go.
 //
 // # Ends
@@ -88,12 +88,12 @@
 //	lost connection     a new connection is tried for Config.GiveUp; then the peer is down
 //	connection refused  the peer is down: at once if the address is this host's own,
 //	                    otherwise after Config.Absence, or after some attempts if the
-//	                    peer was connected before. The address of a peer that has called
-//	                    Close refuses connections, too, so that a peer that was never
-//	                    connected and has called Close is also down
+//	                    peer was connected before. A peer that has called Close
+//	                    refuses connections, too. So such a peer is also down if it was
+//	                    never connected
 //	no answer           the peer is down after Config.GiveUp. But if Config.Supervised is
 //	                    true and the peer's operating system accepts TCP connections, the
-//	                    peer was stopped, and this rank goes on waiting for the peer
+//	                    peer was only stopped. This rank then goes on waiting for the peer
 //	MarkDown            the connections of the peer are read up to the end of the stream,
 //	                    which the peer's operating system sends, for at most
 //	                    Config.Departure; then the peer is down
@@ -102,8 +102,8 @@
 // # Strangers
 //
 // Each side proves that it knows the job's secret before the other side accepts anything else from it.
-// The proofs are records in the private data of the request and of the reply, and a proof in the first
-// message of the active side; package negotiation defines them. Until the proofs are verified, the
+// The proofs are the records in the private data of the request and of the reply, and a tag at the end
+// of the first message of the active side. Package negotiation defines them. Until the proofs are verified, the
 // endpoint is guarded (Guarded in verbs.EndpointConfig).
 //
 // The provider limits half-open connections by a deadline and by a maximum number, and drops data

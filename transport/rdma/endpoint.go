@@ -81,7 +81,7 @@ func newEndpoint(t *Transport, peer int) *endpoint {
 	}
 }
 
-// eagerMax returns the longest payload of a message that fits into a receive of slot bytes.
+// eagerMax returns the longest payload of a message that fits into a receive.
 func eagerMax(slot int) int { return (slot - headBytes - recordBytes) &^ 7 }
 
 // Caps implements transport.Endpoint.

@@ -138,7 +138,7 @@ func (x *exposedTest) questions() [][]byte {
 }
 
 // TestQuestionsAboutMemory checks that a rank answers the peer's questions about memory according to what was
-// exposed, and that a truncated question is reported as damaged, whatever its length.
+// exposed. A truncated question must be reported as damaged, whatever its length.
 func TestQuestionsAboutMemory(t *testing.T) {
 	x := newExposedTest(t)
 	good := 0

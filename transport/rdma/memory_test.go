@@ -24,8 +24,8 @@ type caller struct {
 	fd, heard int
 	// last is the buffer that hear has filled last.
 	last []byte
-	// segments is the number of Sends that the caller has sent. The RTR (MPA's ready-to-receive frame) does not
-	// count.
+	// segments is the number of Sends that the caller has sent, without the RTR (ready-to-receive frame of
+	// MPA).
 	segments uint32
 }
 

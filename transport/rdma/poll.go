@@ -89,8 +89,8 @@ func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	return events + lookAt(t.polled[:first], h, left, moves)
 }
 
-// turnEvery sets how many looks begin with a later rail: one of turnEvery looks. Otherwise a first
-// rail that always has more completions than the budget would starve the other rails.
+// turnEvery is the number of looks of which one begins with a later rail. Otherwise a first rail
+// that always has more completions than the budget would starve the other rails.
 const turnEvery = 8
 
 // nextFirst returns the index in polled of the rail with which this look begins.

@@ -338,8 +338,8 @@ func TestIdleRanksReconnect(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestDeathOfAPeerIsSeen checks that a rank whose adapter vanishes without a goodbye is soon reported as down to
-// its peers, because nothing listens at the address of the vanished rank any more.
+// TestDeathOfAPeerIsSeen makes the adapter of a rank vanish without a goodbye. The test checks that the peers
+// soon report this rank as down, because nothing listens at its address any more.
 func TestDeathOfAPeerIsSeen(t *testing.T) {
 	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
 		t.Run(name, func(t *testing.T) {

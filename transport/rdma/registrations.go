@@ -77,7 +77,7 @@ type pinned struct {
 	watching bool
 }
 
-// newPinned returns the pool for rails. Its bound is half of the smallest MaxPinned of the rails.
+// newPinned returns the pool that the rails share.
 func newPinned(rails []*rail) *pinned {
 	p := &pinned{most: math.MaxInt}
 	for _, r := range rails {

@@ -73,9 +73,9 @@ func bulk(t *testing.T, ranks []*rank, begin func(token uint64) error) error {
 }
 
 // TestArenaIsRegisteredOnce exposes, reads and writes arena memory many times. The test checks that each end
-// registers a chunk of its arena only once, and again after the chunk was given back to the operating system.
-// Memory that is exposed for writing is registered for each exposure, so that the key of the exposure covers no
-// other memory.
+// registers a chunk of its arena only once, until the chunk is given back to the operating system. Memory that
+// is exposed for writing is registered for each exposure, so that the key of the exposure covers no other
+// memory.
 func TestArenaIsRegisteredOnce(t *testing.T) {
 	const chunk, length = 4 << 20, 100_000
 	ranks, all := arenas(t, 3*chunk, 0)
@@ -250,7 +250,7 @@ func TestHeapIsCopiedBelowALength(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestMemoryThatCannotBeRegistered has a limit of locked memory that does not allow the memory of a Get and a
+// TestMemoryThatCannotBeRegistered sets a limit of locked memory that does not allow the memory of a Get and a
 // Put to be registered. The test checks that both are copied in parts, and that the log says so once.
 func TestMemoryThatCannotBeRegistered(t *testing.T) {
 	const length, chunk = 5 << 20, 4 << 20

@@ -107,8 +107,8 @@ func (s *side) wait(p *endpoint, err error) {
 }
 
 // attach puts an established side connection in use. If the connection in use has changed since the side
-// connection was requested, both may be on the same adapter, so attach frees the side connection. If a side
-// connection is still wanted, this rank has already requested another one.
+// connection was requested, both connections may be on the same adapter. Therefore attach frees the side
+// connection. If a side connection is still wanted, this rank has already requested another one.
 func (s *side) attach(p *endpoint, l *link) {
 	if l.beside != p.link {
 		p.t.forget(l)

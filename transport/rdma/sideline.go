@@ -53,8 +53,8 @@ func (a *connector) sideWay(used *link) (candidate, error) {
 	return slices.MinFunc(list, func(x, y candidate) int { return cmp.Compare(x.pair().worse(), y.pair().worse()) }), nil
 }
 
-// refuseSide tells the endpoint that there is no side connection. The endpoint ignores this if the
-// connection used is not in use any more.
+// refuseSide tells the endpoint that there is no side connection. The endpoint ignores this refusal
+// if the link in the argument used is not in use any more.
 func (a *connector) refuseSide(used *link, err error) {
 	a.side = nil
 	a.t.command(func() {

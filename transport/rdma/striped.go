@@ -128,7 +128,7 @@ func (o *operation) askKey(p *endpoint) bool {
 		return true
 	}
 	if p.bulk.keys >= operationsMax {
-		return false // operationsMax answers are outstanding: the transfers end before the answers arrive
+		return false // the owner need not accept more questions: transfers have ended before their questions were answered
 	}
 	var payload [questionBytes]byte
 	binary.LittleEndian.PutUint32(payload[:], o.id)

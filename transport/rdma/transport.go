@@ -77,8 +77,8 @@ type Transport struct {
 	// fields.
 	request  verbs.WorkRequest
 	segments [1]verbs.Segment
-	// used is the receive of the last message that was passed to the handler. The receive has not
-	// been posted again yet. If the link in used is nil, there is no such receive.
+	// used is the receive of the last message that was passed to the handler. The receive has not been
+	// posted again yet. If used.link is nil, there is no such receive.
 	used arrived
 
 	// log takes lines of text for people. Any goroutine may add a line, under any lock.

@@ -17,7 +17,7 @@ func sides(tb testing.TB, secret, job string) *certificate.Sides {
 	return s
 }
 
-// shake connects two sides, and returns the results of the handshake at both.
+// shake connects two sides, and returns the results of the handshake at both sides.
 func shake(t *testing.T, client, server *tls.Config) (*tls.Conn, error, error) {
 	t.Helper()
 	a, b := net.Pipe()

@@ -14,9 +14,9 @@ import (
 )
 
 // addressTimeout bounds the time in which the kernel resolves the address of a peer, and
-// routeTimeout the time in which it resolves the route to the peer. Within addressTimeout, the
-// kernel asks a host that does not answer three times (ARP, neighbor discovery). routeTimeout is
-// long enough for a busy subnet manager.
+// routeTimeout the time in which it resolves the route to the peer. If a host does not answer, the
+// kernel asks it three times within addressTimeout (ARP, neighbor discovery). routeTimeout is long
+// enough for a busy subnet manager.
 const (
 	addressTimeout = 4 * time.Second
 	routeTimeout   = 30 * time.Second

@@ -16,8 +16,8 @@
 //
 //	                     InfiniBand, RoCE                  iWARP
 //	states of the pair   set here, by Pair.Modify          set by the kernel
-//	established          active side: as it confirms       by an event
-//	read depths          in events: in own terms           in an answer: exchanged
+//	established          active side: when it confirms     by an event
+//	read depths          in events: as seen by this side   in an answer: swapped
 //	private data         56, 196, 148 bytes, padded        251 bytes, not padded
 //	no listener          rejected with reason 8            Connect returns ECONNREFUSED
 //

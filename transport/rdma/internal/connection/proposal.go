@@ -50,8 +50,8 @@ func (d *Device) request(p *rdmacm.Parameters) *provider.Proposal {
 // answer returns the answer of the passive side from the parameters of an event. In the result,
 // each depth is named from the point of view of the passive side. On InfiniBand, the event names
 // the depths from the point of view of this side. On iWARP the kernel swaps the two depths
-// (cma_iw_handler): the number of Reads that this side may have in flight is in the field of the
-// number of Reads that this side serves. So on iWARP the event already names the depths from the
+// (cma_iw_handler). The field for the number of Reads that this side serves contains the number of
+// Reads that this side may have in flight. So on iWARP the event already names the depths from the
 // point of view of the passive side.
 func (d *Device) answer(p *rdmacm.Parameters) *provider.Proposal {
 	q := &provider.Proposal{

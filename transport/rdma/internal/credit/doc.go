@@ -29,7 +29,7 @@
 // # Recovery
 //
 // An eager frame occupies its slot until it is acknowledged. On the next connection all frames
-// after the last acknowledged one are sent again, in order; the receiver discards the frames that
+// after the last acknowledged one are sent again, in order. The receiver discards the frames that
 // it has received before. One-sided operations are not sent again: they fail when the connection
 // fails.
 //
@@ -45,8 +45,8 @@
 // reserved receive is used only for an update that enables the peer to send. So a peer without
 // credit or slots always gets the update that it needs. A side that waits for an acknowledgement
 // may have no message to send. When such a side has received UpdateReserve updates that it has not
-// confirmed, it sends an update to confirm them, because until then the other side may be unable to
-// send another update.
+// confirmed, it sends an update to confirm them. Until then the other side may be unable to send
+// another update.
 //
 // # Memory
 //

@@ -120,9 +120,10 @@ func (f *Flow) stamp(sequence uint16) Word {
 }
 
 // Due reports whether the caller should call Update now. An update is due if there is enough credit
-// to return or enough frames to acknowledge. An update is also due if this side waits for an
-// acknowledgement that the peer may be unable to send before its own updates are confirmed. If Due
-// returns true, the peer has a free reserved receive for the update.
+// to return or enough frames to acknowledge. The peer may be unable to send an acknowledgement
+// before this side confirms the peer's updates. So an update is also due if this side waits for
+// such an acknowledgement. If Due returns true, the peer has a free reserved receive for the
+// update.
 func (f *Flow) Due() bool {
 	return f.up && (f.in.due() || f.out.cursor != f.out.acked && f.in.mute())
 }
@@ -193,9 +194,9 @@ func (f *Flow) Return(n int) { f.in.returned += uint16(n) }
 // Widen records that n more receives were posted, and grants them to the peer.
 func (f *Flow) Widen(n int) { f.in.window = uint16(clamp(int(f.in.window) + n)) }
 
-// Starved reports whether the peer has at most a quarter of its window left. It counts only the
-// grants that were sent to the peer. If Starved returns true, the caller should post more receives
-// and call Widen.
+// Starved reports whether the peer has at most a quarter of its window left. Starved counts only
+// the grants that were sent to the peer. If Starved returns true, the caller should post more
+// receives and call Widen.
 func (f *Flow) Starved() bool { return f.in.said-f.in.arrived <= f.in.window/4 }
 
 // Window returns the number of receives granted to the peer, without Reserve.

@@ -154,8 +154,8 @@ func (p *pair) deliver(i int) error {
 	return nil
 }
 
-// arrive calls Flow.Arrive, and checks Flow.Accept: for a frame with the verdict Deliver it has the same result,
-// and it accepts no other frame.
+// arrive calls Flow.Arrive, and checks Flow.Accept: for a frame with the verdict Deliver, Accept has the same
+// result as Arrive, and Accept accepts no other frame.
 func arrive(f *credit.Flow, w credit.Word) (credit.Verdict, error) {
 	before, short := *f, *f
 	accepted, ok := short.Accept(w)

@@ -67,12 +67,12 @@ func (r *receiver) confirm(w Word) error {
 // and the peer must be able to confirm the update.
 //
 // The last reserved receive is used only for an update that enables the peer to send a frame,
-// because this frame confirms the update. As long as the peer has not confirmed the previous
-// update, the peer has sent frames only within the limit and the acknowledgement that were sent
-// before the previous update. The new update enables the peer to send one more frame on two
-// conditions. First, the new limit must be higher than the limit that the peer knows. Second, the
-// peer must have a free slot. It has a free slot if the update acknowledges more frames, or if all
-// frames that the known limit allowed have arrived.
+// because this frame confirms the update. While the previous update is unconfirmed, all frames
+// that have arrived were sent under the limit and the acknowledgement that preceded this update.
+// The new update enables the peer to send one more frame on two conditions. First, the new limit
+// must be higher than the limit that the peer knows. Second, the peer must have a free slot. It
+// has a free slot if the update acknowledges more frames, or if all frames that the known limit
+// allowed have arrived.
 func (r *receiver) may() bool {
 	switch r.updates - r.confirmed {
 	case 0:

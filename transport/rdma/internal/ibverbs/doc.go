@@ -3,8 +3,8 @@
 // libibverbs.so.1 at run time. A build needs neither the library nor its headers.
 //
 //	control   exported functions of the library     dlsym, call
-//	post      struct ibv_context, ops.post_send     one list of requests for a call
-//	poll      struct ibv_context, ops.poll_cq       many completions for a call
+//	post      struct ibv_context, ops.post_send     one list of requests per call
+//	poll      struct ibv_context, ops.poll_cq       many completions per call
 //	sleep     Channel, a descriptor for poll(2)     Arm
 //
 // Requests, completions, attributes and errors have the types of uverbs, and the methods have the

@@ -36,7 +36,7 @@ static uintptr_t invoke(uintptr_t f, uintptr_t a, uintptr_t b, uintptr_t c) {
 
 // load calls dlerror on the same thread as dlopen, because each thread has its own dlerror. If the
 // variable RDMAV_ALLOW_DISASSOC_DESTROY is set, the library can destroy an object after its device
-// was removed. Otherwise this would fail.
+// was removed. Otherwise the destruction would fail.
 static void *load(const char *name, char **why) {
 	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 0);
 	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);

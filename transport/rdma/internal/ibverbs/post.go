@@ -14,8 +14,8 @@ const (
 	// listMax is the maximum number of requests that one call of the library posts.
 	listMax = 32
 	// listSegments and listInline are numbers of segments and of inline bytes. Every list has room
-	// for at least as many. A list ends before the first request for which the list has too little
-	// room.
+	// for at least these numbers. A list ends before the first request for which the list has too
+	// little room.
 	listSegments = 64
 	listInline   = 1024
 )

@@ -116,7 +116,7 @@ func (c *Credentials) AppendProof(head, request, reply []byte) []byte {
 }
 
 // OpenProof verifies the first message of the active side of a connection that was made by request
-// and reply: the message must end with the proof, which shows that the sender has the job's secret
+// and reply. The message must end with the proof, which shows that the sender has the job's secret
 // and knows request and reply.
 func (c *Credentials) OpenProof(message, request, reply []byte) error {
 	at := len(message) - ProofSize
@@ -127,8 +127,8 @@ func (c *Credentials) OpenProof(message, request, reply []byte) error {
 }
 
 // tag returns the tag of a record, a reject or a first message. head has the bytes that precede the
-// tag. rank is the destination of a record or the source of a reject. rank is 0 for a proof,
-// because a proof covers both records, and these determine both ranks.
+// tag. rank is the destination of a record or the source of a reject. For a proof, rank is 0. A proof
+// covers both records, and these determine both ranks.
 func (c *Credentials) tag(head []byte, k kind, rank uint32, records ...[]byte) []byte {
 	mac := hmac.New(sha256.New, c.keys[k][:])
 	mac.Write(head)

@@ -33,7 +33,7 @@
 //
 //	bit feature, in use if both sides set it; the other bits are reserved: 0
 //	  5  can do without CRC: RFC 5044 enables CRC if either side asks for it,
-//	     so the bit that can be combined by AND is the one for doing without
+//	     so CRC can be omitted only if both sides set the bit
 //
 // The tag covers the destination rank, which the record does not contain: if a record is sent to another
 // rank, that rank finds the tag invalid. The tag of a reply covers the request, so that a reply is valid

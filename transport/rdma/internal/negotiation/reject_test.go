@@ -54,8 +54,8 @@ func unproved(t *testing.T, want negotiation.Reason, b, request []byte, from uin
 	require.Zero(t, got)
 }
 
-// TestRefusalsProveTheirSource checks, for every reason and an unknown one, that only the rank to which the
-// request was sent can write a valid refusal, and that the refusal is valid only for this request.
+// TestRefusalsProveTheirSource checks, for every reason and for an unknown reason, that only the rank to which
+// the request was sent can write a valid refusal. The refusal must be valid only for this request.
 func TestRefusalsProveTheirSource(t *testing.T) {
 	first := request()
 	asked := credentials(3).AppendRequest(nil, &first, 1)

@@ -36,9 +36,9 @@ type Config struct {
 	// BYE. Such a peer is declared down after a few attempts.
 	Absence time.Duration
 	// Supervised reports whether the launcher monitors the peer, so that the death of the peer
-	// causes the event Gone. Suppose that the host of a Supervised peer accepts requests, that the
-	// peer does not answer them, and that the event Gone has not happened. Then the peer was
-	// stopped, and is not declared down.
+	// causes the event Gone. If the host of a Supervised peer accepts requests that the peer does
+	// not answer, and the event Gone has not happened, then the peer was only stopped. Such a peer
+	// is not declared down.
 	Supervised bool
 	// Random is the source of the random part of pauses. It is used only during Step.
 	Random Random

@@ -52,8 +52,8 @@
 //   - If the host of a Supervised peer accepts TCP connections and the rank does not answer, the
 //     peer was stopped, and attempts continue. If the peer refuses TCP connections, or its host
 //     does not accept them, the limits above apply. The Contact of a Lost attempt distinguishes the
-//     cases. Time in which this side was stopped does not count. The machine detects such a stop by
-//     a Step that comes late.
+//     cases. Time in which this side was stopped does not count towards the limits. The machine
+//     detects such a stop by a Step that comes late.
 //
 // Attempt numbers and incarnations are compared as serial numbers mod 2^16 (RFC 1982). Because of
 // the comparison, a recorded request counts as new again after 2^15 further attempts of one rank to

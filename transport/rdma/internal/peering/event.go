@@ -94,7 +94,8 @@ type ActionKind uint8
 // The actions. The caller carries them out in the order in which Step returns them.
 const (
 	// Dial: request Conn with Greeting. Exactly one of the events Established, Refused and Lost
-	// follows. If the Machine drops Conn before (action Drop), no event needs to follow.
+	// follows. If the Machine drops Conn (action Drop) before this event, no event needs to
+	// follow.
 	Dial ActionKind = iota
 	// Accept: accept Conn; Greeting goes into the reply.
 	Accept

@@ -8,7 +8,7 @@ import (
 
 // Parameters are the parameters of Connect, of Accept and of events (struct rdma_conn_param).
 //
-// In an event, PrivateData may end with zeros that the peer did not send: on InfiniBand and RoCE,
+// In an event, PrivateData may end with zeros that the peer did not send. On InfiniBand and RoCE,
 // PrivateData always has 56 bytes in a request, 196 bytes in a reply, and 148 bytes in a rejection.
 // In a ConnectRequest, ResponderResources and InitiatorDepth are from the point of view of this
 // side. In the event Established on iWARP the two numbers are swapped. In the event Established of

@@ -46,6 +46,6 @@
 // more parts. At the end of a transfer a connection leaves a part to the other connection if the
 // other connection would complete all remaining parts earlier (Judge.Takes). A measurement decides
 // whether the side connection is used (Judge.Both). The measurement is needed because the two
-// connections may share a port or the processors. Then both together are no faster than the main
-// connection alone.
+// connections may share a port or the processors. In this case both connections together are no
+// faster than the main connection alone.
 package stripe

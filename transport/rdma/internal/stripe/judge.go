@@ -40,17 +40,17 @@ const (
 	skipShare = 8
 	// restShort and restLong bound the number of bytes between two trials, in units of the length of
 	// a trial. The number is doubled after a trial with the same result as the previous trial. After
-	// a trial with the opposite result it is restShort.
+	// a trial with the opposite result, the number is set to restShort.
 	restShort, restLong = 32, 1024
 	// unknownMost is the maximum number of parts in flight on a side connection whose rate is
 	// unknown.
 	unknownMost = 2
 )
 
-// NewJudge returns a Judge. The argument trial is the number of bytes that each trial measures.
-// Both connections are used if their rate together exceeds gain times the rate of the main
-// connection alone. With a gain of 0 the result of every trial is to use both connections, and each
-// connection takes every part for which it has room.
+// NewJudge returns a Judge. The argument trial is the number of bytes that each trial measures. Both
+// connections are used if their rate together exceeds gain times the rate of the main connection
+// alone. With a gain of 0 every trial decides for both connections, and each connection takes every
+// part for which it has room.
 func NewJudge(trial int, gain float64) *Judge {
 	j := &Judge{trial: max(trial, 1), gain: gain}
 	j.begin()
@@ -185,15 +185,15 @@ func speed(rate float64) string { return fmt.Sprintf("%.0f MB/s", rate/1e6) }
 
 // meter measures the throughput of a connection, or of both connections, while parts are in flight.
 type meter struct {
-	// under and parts are the numbers of bytes and of parts in flight. busy is the start of the time
-	// that the next completion is said to take. It is the time of the previous completion or, if no
-	// part was in flight after that completion, the time at which the next part was posted.
+	// under and parts are the numbers of bytes and of parts in flight. The duration of the next
+	// completion is measured from busy. busy is the time of the previous completion. If no part was
+	// in flight after that completion, busy is the time at which the next part was posted.
 	under, parts int
 	busy         time.Duration
 	// total is the number of bytes that were completed since restart, and whole is the time that
-	// they took. bytes and spent are also a number of bytes and a number of seconds, but the weight
-	// of old completions in them decays. The meter needs sums over many completions. The time
-	// between two single completions gives no rate, because completions are polled in batches.
+	// they took. bytes and spent (in seconds) are corresponding sums in which the weight of old
+	// completions decays. The meter needs sums over many completions. The time between two single
+	// completions gives no rate, because completions are polled in batches.
 	total        int
 	whole        time.Duration
 	bytes, spent float64

@@ -281,8 +281,8 @@ func (w *world) answered() {
 	}
 }
 
-// check tests what must hold in every state. If a transfer has ended successfully, all bytes are in place,
-// the transfer has ended only once, and no Write of a Put is in flight that could arrive after the end.
+// check tests what must hold in every state. A transfer ends at most once. When it has ended successfully,
+// all bytes are in place, and no Write of a Put can arrive any more.
 func (w *world) check(t *testing.T) {
 	t.Helper()
 	require.LessOrEqual(t, w.ended, 1)

@@ -103,8 +103,8 @@ func ask(e exchange) (map[string]particulars, error) {
 }
 
 // one sends a query about one device and passes the attributes of the answer to the function take.
-// index names the device, and kind and value are one further attribute of the query. If the kernel
-// answers with an error, one returns nil and does not call take.
+// The argument index names the device. The arguments kind and value are one further attribute of
+// the query. If the kernel answers with an error, the method returns nil and does not call take.
 func (e exchange) one(command uint16, index uint32, kind uint16, value []byte, take func(map[uint16][]byte)) error {
 	request := nldevRequest(command, 0)
 	request = appendAttribute(request, nldevIndex, binary.NativeEndian.AppendUint32(nil, index))

@@ -19,9 +19,9 @@ const (
 	reliableOffset = 192 // odp_caps.per_transport_caps.rc_odp_caps
 	pagingEnd      = 208
 	pagingOffered  = 1 // IB_ODP_SUPPORT
-	// pagingWhole contains the capabilities of a reliable connection that the device must have,
-	// because any of these operations may use on-demand memory: send, receive, write, read, and
-	// receive through a shared receive queue. The bits are IB_ODP_SUPPORT_SEND and the bits that
+	// pagingWhole contains the capabilities of a reliable connection that the device must have:
+	// send, receive, write, read, and receive through a shared receive queue. Any of these
+	// operations may use on-demand memory. The bits are IB_ODP_SUPPORT_SEND and the bits that
 	// follow it in the enumeration, except the bit for atomics.
 	pagingWhole = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5
 )
