@@ -101,10 +101,11 @@
 //
 // # Strangers
 //
-// Each side proves that it knows the job's secret before the other side accepts anything else from it.
-// The proofs are the records in the private data of the request and of the reply, and a tag at the end
-// of the first message of the active side. Package negotiation defines them. Until the proofs are verified, the
-// endpoint is guarded (Guarded in verbs.EndpointConfig).
+// A stranger is a sender that cannot prove that it knows the job's secret. Each side gives this proof
+// before the other side accepts anything else from it. The proofs are the records in the private data of
+// the request and of the reply, and a tag at the end of the first message of the active side. Package
+// negotiation defines them. Until the proofs are verified, the endpoint is guarded (Guarded in
+// verbs.EndpointConfig).
 //
 // The provider limits half-open connections by a deadline and by a maximum number, and drops data
 // that is no request. A request whose record does not verify is rejected with the reason, and

@@ -47,7 +47,7 @@ const (
 	//	off bytes field
 	//	  0   8   credit.Word
 	//	  8   1   kind of the frame
-	//	  9   1   1 in a BYE of a rank that ends
+	//	  9   1   1 in a BYE (end of the connection) of a rank that ends
 	//	 10   6   0
 	headBytes = 16
 	// proofBytes is the length of a frame of kind frameProof: a head, followed by negotiation's

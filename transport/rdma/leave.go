@@ -13,8 +13,8 @@ import (
 // connection ends, Puts in flight fail, and Gets in flight begin again. Therefore the rank that
 // wants to end the connection first accepts no more Gets and Puts, and sends a recordLeave when the
 // last of them has ended. The peer then also accepts no more Gets and Puts, waits for the last of
-// them, and sends BYE. Messages are accepted all the time, because messages that are not
-// acknowledged are retransmitted on the next connection.
+// them, and sends BYE, which ends the connection. Messages are accepted all the time, because
+// messages that are not acknowledged are retransmitted on the next connection.
 type leaving uint8
 
 const (

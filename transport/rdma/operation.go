@@ -65,9 +65,9 @@ type operation struct {
 	tries    int
 	striped  striped
 	// interrupted reports whether the connection was lost during the operation. uncertain reports whether this
-	// rank has to send the owner of the memory a recordCheck. The check is necessary after a loss, because an
-	// invalid key may be the reason of the loss. It is also necessary to get the key on the rail of the
-	// connection in use.
+	// rank has to send the owner of the memory a recordCheck, which asks for a valid key. This is necessary
+	// after a loss, because an invalid key may be the reason of the loss. It is also necessary to get the key
+	// on the rail of the connection in use.
 	interrupted, uncertain bool
 	// asked reports whether the record of the operation was sent: the marker, the recordCheck, or the FetchAdd.
 	asked bool
@@ -88,7 +88,7 @@ type bulk struct {
 	// operations with a record to send. Both are queues.
 	moving, asking   []*operation
 	reading, writing int
-	// marking are the Puts with a mark to send on the side connection.
+	// marking are the Puts with a mark (see type side) to send on the side connection.
 	marking []*operation
 	// keys is the number of recordKeys without an answer, including recordKeys of operations that have
 	// ended.

@@ -78,8 +78,9 @@ func (t *Transport) skips() bool {
 	return all
 }
 
-// look polls the completion queues of the rails, as their pace allows. This is called a look. moves
-// reports whether this Poll had other work. The method returns the number of completions.
+// look polls the completion queues of the rails, as their pace allows. In this file a look is such
+// a poll. moves reports whether this Poll had other work. The method returns the number of
+// completions.
 func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	if len(t.polled) == 1 {
 		return t.polled[0].look(h, left, moves)

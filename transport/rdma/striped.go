@@ -128,7 +128,7 @@ func (o *operation) askKey(p *endpoint) bool {
 		return true
 	}
 	if p.bulk.keys >= operationsMax {
-		return false // the owner need not accept more questions: transfers have ended before their questions were answered
+		return false // the owner need not accept more questions before it has answered some
 	}
 	var payload [questionBytes]byte
 	binary.LittleEndian.PutUint32(payload[:], o.id)

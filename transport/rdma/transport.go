@@ -26,7 +26,7 @@ type Transport struct {
 	// stripes reports whether several rails carry stripes of long transfers.
 	stripes bool
 	stripe  stripeConfig
-	// looks counts the Polls that looked at several rails.
+	// looks counts the Polls that polled several rails.
 	looks uint32
 	// missing are lines of text that name the adapters that could not become rails, with the
 	// reasons.

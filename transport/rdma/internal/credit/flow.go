@@ -9,7 +9,7 @@ const (
 	// UpdateReserve is the number of receives that are reserved for updates. Because of these
 	// receives an update needs no credit.
 	UpdateReserve = 2
-	// GoodbyeReserve is the number of receives reserved for BYE and BYE-ACK.
+	// GoodbyeReserve is the number of receives reserved for BYE and BYE-ACK (connection end).
 	GoodbyeReserve = 2
 	// Reserve is the number of receives that are posted in addition to the granted ones.
 	Reserve = UpdateReserve + GoodbyeReserve
@@ -51,11 +51,11 @@ func New(slots int) *Flow {
 	return &Flow{out: sender{slots: uint16(slots)}}
 }
 
-// Connect starts a connection. The two sides have exchanged records with their initial numbers.
-// granted is the number of credits that this side grants in its record. The caller has posted
-// granted+Reserve receives. credits is the number of credits that the peer grants in its record,
-// and peerSlots is the number of slots of the peer's Flow. An Update, the first message of the
-// connection, is due at once. Next will send the unacknowledged frames again.
+// Connect starts a connection. The two sides have exchanged records (package negotiation) with their
+// initial numbers. granted is the number of credits that this side grants in its record. The caller
+// has posted granted+Reserve receives. credits is the number of credits that the peer grants in its
+// record, and peerSlots is the number of slots of the peer's Flow. An Update, the first message of
+// the connection, is due at once. Next will send the unacknowledged frames again.
 func (f *Flow) Connect(granted, credits, peerSlots int) {
 	f.out.connect(uint16(clamp(credits)))
 	f.in.connect(uint16(clamp(granted)), uint16(clamp(peerSlots)))

@@ -22,7 +22,7 @@
 //	 16   1  IRD offered (request) or granted (reply), 0..254
 //	 17   1  ORD offered or granted, 0..254
 //	 18   2  eager credits: receives that the source has posted for the peer
-//	 20   1  eager slot, code n: (n+1) KiB
+//	 20   1  eager slot (size of these receives), code n: (n+1) KiB
 //	 21   1  number of the source's adapter, 0 for the first one
 //	 22   2  features, see the table below
 //	 24   1  purpose of a request: 0 connection of the pair, 1 look (always refused), 2 bulk connection

@@ -28,7 +28,7 @@ const (
 	tagAt   = 40
 	tagSize = Size - tagAt
 	nonceAt = 28
-	// slotUnit is the granularity of the eager slot on the wire, in bytes.
+	// slotUnit is the unit of the eager slot (the size of eager receives) on the wire, in bytes.
 	slotUnit = 1 << 10
 	// reservedSize is the number of reserved bytes between the purpose and the nonce.
 	reservedSize = 3

@@ -40,9 +40,10 @@
 //     request by this number and refuses it.
 //   - A request or reply of a newer incarnation of the peer replaces everything that is known of
 //     the peer. A request of an older incarnation is refused with StaleEpoch.
-//   - A connection ends by BYE and BYE-ACK before the FIN, because some providers take a FIN as the
-//     end of both directions. The side that sent BYE closes when the answer has arrived. If no
-//     answer arrives within Config.Goodbye, the side that sent BYE drops the connection.
+//   - A connection ends by the control frames BYE and BYE-ACK before the FIN, because some providers
+//     take a FIN as the end of both directions. The side that sent BYE closes when the answer has
+//     arrived. If no answer arrives within Config.Goodbye, the side that sent BYE drops the
+//     connection.
 //   - A connection that is lost while in use is made again even if the engine has nothing to send.
 //     Otherwise the death of the peer would not be detected. After Config.GiveUp without an answer
 //     the peer is declared down.

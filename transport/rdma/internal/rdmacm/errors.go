@@ -14,7 +14,8 @@ import (
 type Error struct {
 	// Op is the name of the command.
 	Op string
-	// ID is the uid of the id, which is unique in a channel, or 0 if the command has no id.
+	// ID is the uid of the id (this package's number in the channel), or 0 if the command has no
+	// id.
 	ID uint64
 	// Peer is the address argument of the command, if it has one.
 	Peer netip.AddrPort
