@@ -11,10 +11,10 @@ import (
 
 // ActorSystem returns the actor system of the connections' actors. The program's actors run in this
 // system, too, so that all actors of the rank have one process registry, one event stream and one
-// space of PIDs. ActorSystem creates the system if no connection has created it before. Close shuts
-// the actor system down. From this call on, the actor system logs to the argument log. Before the
-// first call, the actor system logs nothing. Like every method, ActorSystem is called under the
-// engine's lock.
+// space of PIDs. ActorSystem creates the system if no connection has created it before. From the
+// call of ActorSystem on, the actor system logs to the argument log. Before the first call, the
+// actor system logs nothing. Close shuts the actor system down. Like every method, ActorSystem is
+// called under the engine's lock.
 func (t *Transport) ActorSystem(log slog.Handler) *actor.ActorSystem {
 	t.supervision.log.to.Store(&log)
 	return t.supervision.open()

@@ -167,8 +167,9 @@ func (t *Transport) unsettled() (frames int, slow *endpoint) {
 		if l := p.link; l == nil {
 			p.want()
 		} else if !l.pressed || int16(p.acked-l.marker) > 0 {
-			// All frames up to the marker are acknowledged. But after the marker this rank may have
-			// sent a frame that answers a request of the peer. So another marker is sent.
+			// Either no marker was sent on this link, or all frames up to the marker are
+			// acknowledged. In the second case, this rank has sent a further frame that answers a
+			// request of the peer.
 			l.marker = p.acked + uint16(p.flow.Unacknowledged())
 			l.pressed = p.sendRecord(recordMarker, transport.Header{}, nil, nil)
 		}

@@ -35,8 +35,9 @@ type Config struct {
 	// makes progress.
 	Sleeper transport.Sleeper
 	// Log is called with one line of text for people, without a newline, for events that are
-	// reported once, such as the first stranger. Log is called on a goroutine of its own, without a
-	// lock, and may block. Only Close waits for Log, for at most a second. Log may be nil.
+	// reported once, such as the first stranger (a sender without the secret). Log is called on a
+	// goroutine of its own, without a lock, and may block. Only Close waits for Log, for at most a
+	// second. Log may be nil.
 	Log func(line string)
 
 	// ActorAddress is the address in the PIDs of the actors of connections. "" means protoactor's

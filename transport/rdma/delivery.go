@@ -154,7 +154,7 @@ func (t *Transport) hold(l *link, a arrived) {
 }
 
 // proved checks the proof in the first message of an accepted connection. If the proof is not
-// valid, it ends the connection and returns false.
+// valid, proved ends the connection and returns false.
 func (t *Transport) proved(l *link, b []byte) bool {
 	if err := t.credentials.OpenProof(b, l.asked, l.replied); err != nil {
 		t.strangers.count(t, l.remote, err)

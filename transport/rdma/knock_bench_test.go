@@ -10,8 +10,7 @@ import (
 )
 
 // BenchmarkStranger measures how much time a rank spends on one connection of a stranger, from TCP's accept to
-// the end of the connection. The measured time is that of the polls of the rank. It does not include the work
-// of the stranger.
+// the end of the connection. Only the time of the rank's polls is measured, without the work of the stranger.
 func BenchmarkStranger(b *testing.B) {
 	g, n := guessing(1, 2), request(1)
 	asks := startup(requestKey, g.AppendRequest(nil, &n, 0))

@@ -29,8 +29,8 @@ type caller struct {
 	segments uint32
 }
 
-// call connects to a rank and sends an MPA request, as a peer of this module does. The argument private is the
-// private data of the request. The test closes the descriptor.
+// call connects to a rank and sends an MPA request, like a peer that uses this module. The argument private is
+// the private data of the request. The test closes the descriptor.
 func call(tb testing.TB, to netip.AddrPort, private []byte) *caller {
 	tb.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)

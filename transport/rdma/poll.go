@@ -135,9 +135,10 @@ func (r *rail) look(h transport.Handler, left *int, moves bool) int {
 	return events
 }
 
-// completions handles the completions of the rail's queue, until a batch is not full or the budget
-// is spent. events is the number of completions. steps is the amount of other work that the adapter
-// did, such as the transfer of parts of long messages that are not complete yet.
+// completions handles the completions of the rail's queue in batches. It returns when a batch is
+// not full or the budget is spent. events is the number of completions. steps is the amount of
+// other work that the adapter did, such as the transfer of parts of long messages that are not
+// complete yet.
 func (r *rail) completions(h transport.Handler, left *int) (events, steps int) {
 	t := r.t
 	for *left > 0 {

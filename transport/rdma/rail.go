@@ -45,11 +45,11 @@ type Location struct {
 // Location, a key and a record.
 const railsMax = 256
 
-// rail is an open adapter and the objects that are made on it. The lanes (type endpoint) are not
-// part of a rail: they exist once per transport, with their sequence numbers and their flow
-// control. The actors also exist once per transport. The size of a receive is the same on all
-// rails, so that a frame that was built for one rail fits every other rail. The endpoint of verbs,
-// the window, and the control frames exist once per link.
+// rail is an open adapter and the objects that are made on it. The lanes (type endpoint) and the
+// actors are not part of a rail but of the transport. A lane keeps its sequence numbers and its
+// flow control when the connection changes to another rail. The size of a receive is the same on
+// all rails, so that a frame that was built for one rail fits every other rail. The endpoint of
+// verbs, the window, and the control frames exist once per link.
 type rail struct {
 	t      *Transport
 	index  uint8

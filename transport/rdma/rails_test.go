@@ -31,7 +31,7 @@ func (r *rails) config(c *rdma.Config) {
 }
 
 // fragileRails returns rails whose first network behaves like InfiniBand and whose second network behaves like
-// iWARP, both in memory. Tests break their connections with the scissors.
+// iWARP, both in memory. Tests break their connections by means of the returned scissors.
 func fragileRails(n int) (*rails, []*scissors) {
 	r := &rails{first: memory(verbstest.StyleInfiniBand, n), second: memory(verbstest.StyleIWARP, n)}
 	var all []*scissors

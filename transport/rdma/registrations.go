@@ -14,14 +14,14 @@ import (
 // registrations manages the registered memory of a protection domain for operations and exposures. How
 // memory is made accessible depends on where it is:
 //
-//	provider in software          registered for the operation: an entry in a table
-//	the rank's arena              registered once, in whole chunks, which stay registered
-//	other memory, short copied through bounces
-//	other memory, long registered, and pinned by the provider, for the
-//	                              operation; copied in parts if the provider refuses
-//	Go's heap, long, repeatedly registered until the collector ends that, see heap.go
-//	exposed to be written in all places registered for the exposure alone: a key
-//	                              of more memory would let the peer write to more memory
+//	provider in software                 registered for the operation: an entry in a table
+//	the rank's arena                     registered once, in whole chunks, which stay registered
+//	other memory, short                  copied through bounces (staging buffers)
+//	other memory, long                   registered, and pinned by the provider, for the
+//	                                     operation; copied in parts if the provider refuses
+//	Go's heap, long, used repeatedly     registered until the collector ends the registration (heap.go)
+//	exposed to be written, in all cases  registered for the exposure alone: a key
+//	                                     of more memory would let the peer write to more memory
 //
 // Only memory whose lifetime is known may stay registered. A program may unmap its memory at any time, and
 // this package does not intercept the unmapping. The lifetime of two kinds of memory is known. The
@@ -70,7 +70,7 @@ type pinned struct {
 	bytes, most int
 	rails       []*registrations
 	clock       uint64
-	// kept is the number of bytes of the heap among them. cycle counts collections while kept is not 0.
+	// kept is the number of these bytes that are in the heap. cycle counts collections while kept is not 0.
 	// watching reports whether the next collection calls collected.
 	kept     int
 	cycle    uint64
@@ -105,8 +105,8 @@ type registration struct {
 var errInUse = errors.New("the memory is used by an RDMA operation")
 
 // newRegistrations makes the registrations of a domain. A copyBelow of 0 means that newRegistrations
-// measures the length. A negative copyBelow means that bytes are copied only if their memory cannot
-// be registered.
+// measures this length (see the field copyBelow). A negative copyBelow means that bytes are copied only if
+// their memory cannot be registered.
 func newRegistrations(d *verbs.ProtectionDomain, a *verbs.Attributes, pool *pinned, arena transport.Arena, copyBelow int) (*registrations, error) {
 	r := &registrations{domain: d, pins: a.PinsMemory, pool: pool, own: verbs.AccessLocalWrite, read: verbs.AccessRemoteRead}
 	if !r.pins {

@@ -123,9 +123,9 @@ func TestArenaIsRegisteredOnce(t *testing.T) {
 }
 
 // TestKeysGiveNoMore checks that a key lets a peer write only the memory that was exposed for writing with this
-// key. Other memory that the rank has exposed, read or written, before or at the same time, must not change. The
-// variants use memory in the arena and outside, and adapters on which peers can and cannot write the memory that
-// RDMA Reads fill.
+// key. Other memory that the rank has exposed, read or written, before or at the same time, must not change.
+// The variants use memory in the arena and outside. They use adapters on which peers can write the memory that
+// RDMA Reads fill, and adapters on which peers cannot do so.
 func TestKeysGiveNoMore(t *testing.T) {
 	for _, sinks := range []bool{false, true} {
 		for _, inArena := range []bool{true, false} {

@@ -143,8 +143,8 @@ func TestSearchIsShown(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestPeerThatWasMetAndRefuses checks the error when a peer that was connected has died. The error does not
-// advise to choose a network.
+// TestPeerThatWasMetAndRefuses checks the error when a peer that was connected has died. The error must not
+// advise the user to choose a network.
 func TestPeerThatWasMetAndRefuses(t *testing.T) {
 	places := memory(verbstest.StyleIWARP, 2)
 	ranks := newWorld(t, places, func(c *rdma.Config) {

@@ -109,8 +109,8 @@ func TestSideThatEndedBeforeItWasAttached(t *testing.T) {
 }
 
 // TestSideOfAnEarlierConnection asks for a side connection beside a connection that has failed since. The test
-// checks that neither this side connection nor its refusal has an effect beside the next connection, which may
-// be on the same adapter. The side connection that was requested beside the next connection is used.
+// checks that neither this side connection nor its refusal has an effect on the next connection, which may be
+// on the same adapter. The side connection that was requested beside the next connection is used.
 func TestSideOfAnEarlierConnection(t *testing.T) {
 	x := newExposedTest(t)
 	p, s := x.p, &x.p.side
@@ -141,8 +141,8 @@ func TestSideOfAnEarlierConnection(t *testing.T) {
 }
 
 // TestSidesThatComeAndGo checks that the answers that a rank owes to its peer are bounded, however often side
-// connections fail before the rank can send an answer. Only the marks and requests on the last side connection
-// count.
+// connections fail before the rank can send an answer. The rank keeps only the answers for the last side
+// connection.
 func TestSidesThatComeAndGo(t *testing.T) {
 	x := newExposedTest(t)
 	p := x.p

@@ -20,8 +20,8 @@ type sideWanted struct {
 
 var errNoSide = errors.New("there is no second adapter in a fabric of both that works")
 
-// askSide requests a side connection between other rails of both ends than the rails of the
-// connection in use.
+// askSide requests a side connection. At both ends, it uses another rail than the connection in
+// use.
 func (a *connector) askSide(used *link) {
 	way, err := a.sideWay(used)
 	if err != nil {
@@ -98,11 +98,11 @@ func (a *connector) sideAccepted(m answered) {
 // isAside reports whether the link is a side connection that the peer has requested.
 func (l *link) isAside() bool { return l.purpose == negotiation.Bulk && !l.conn.Active }
 
-// closeAsides frees the side connections that the peer has requested, except one: the argument but.
-// The peer has only one side connection at a time, and only as long as the connection beside it is
-// in use. When the connection in use is lost, a Put of the peer fails, but may still have Writes in
-// flight on the side connection. These Writes must not arrive after the next connection is in use,
-// because the peer then sends the bytes again as messages.
+// closeAsides frees the side connections that the peer has requested, except the link in the
+// argument but. The peer has only one side connection at a time, and only as long as the connection
+// beside it is in use. When the connection in use is lost, a Put of the peer fails, but may still
+// have Writes in flight on the side connection. These Writes must not arrive after the next
+// connection is in use, because the peer then sends the bytes again as messages.
 func (p *endpoint) closeAsides(but *link) {
 	for _, l := range p.t.links {
 		if l != but && l.peer == p.peer && l.isAside() {

@@ -12,9 +12,8 @@ import (
 )
 
 // Strangers counts the connection requests that were rejected, and the rejections that did not
-// verify. It counts neither connections whose data is not the provider's protocol, nor requests for
-// which the provider's backlog had no room, because the provider counts them. Any goroutine may
-// read the counters.
+// verify. The provider itself counts connections whose data is not its protocol, and requests for
+// which its backlog had no room. Any goroutine may read the counters.
 type Strangers struct {
 	// OtherJob counts records of another job. Unproved counts records whose tag does not verify,
 	// and first messages without a valid proof. Foreign counts requests without a record, and

@@ -74,7 +74,7 @@ func (f *Flow) Ready() bool {
 }
 
 // Take assigns a sequence number and a slot to a new frame. The slot is the sequence number modulo
-// the number of slots. It returns false if every slot is occupied. The frame occupies the slot
+// the number of slots. Take returns false if every slot is occupied. The frame occupies the slot
 // until Accept, Arrive, ArriveUpdate or ArriveGoodbye counts the slot in its result freed. Next
 // returns the word with which the caller sends the frame.
 func (f *Flow) Take() (sequence uint16, ok bool) { return f.out.take() }

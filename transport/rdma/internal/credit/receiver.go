@@ -19,7 +19,7 @@ type receiver struct {
 	told      uint16 // value of came that was last sent to the peer
 
 	// before holds an entry for each update that may be unconfirmed: the acknowledgement and the
-	// limit that the peer had been sent before this update.
+	// limit that were sent to the peer last before this update.
 	before [UpdateReserve]knowledge
 }
 
@@ -90,8 +90,8 @@ func (r *receiver) update() {
 	r.updates++
 }
 
-// due reports whether an update may be sent and is worth sending, because there is enough credit
-// to return or there are enough frames to acknowledge.
+// due reports whether an update may be sent and is worth sending: it is the first of the
+// connection, or it returns enough credit, or it acknowledges enough frames.
 func (r *receiver) due() bool {
 	returned, acks := r.limit()-r.said, r.expected-r.saidAck
 	worth := returned >= max(r.window/2, 1) || acks >= r.half || r.updates == 0

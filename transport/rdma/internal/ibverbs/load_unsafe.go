@@ -21,7 +21,7 @@ struct answer {
 };
 
 // call_errno passes five arguments. A C function with fewer parameters does not read the registers
-// of the others.
+// of the other arguments.
 static struct answer call_errno(uintptr_t f, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e) {
 	struct answer r;
 	errno = 0;

@@ -92,8 +92,8 @@ func (c *Credentials) OpenReply(b, request []byte, from uint32) (Record, error) 
 }
 
 // open verifies a record whose frame was checked, and returns it. open compares the job before it
-// verifies the tag. The tag of a record of another job has another key, so it would not verify
-// either. But the error "another job" is more helpful than "bad tag".
+// verifies the tag. The tag of a record of another job has another key, so its check would fail, too.
+// But the error "another job" is more helpful than "bad tag".
 func (c *Credentials) open(b []byte, k kind, request []byte) (Record, error) {
 	r := parse(b)
 	if r.Job != c.Job {

@@ -1,7 +1,7 @@
 package negotiation
 
-// MaxDepth is the largest number of reads in flight that a record can contain.
-// 255 means "the device's maximum" to librdmacm, and 256, which some devices support, would wrap.
+// MaxDepth is the largest number of reads in flight that a record can contain. librdmacm takes 255
+// as "the device's maximum". Some devices support 256, which does not fit into a byte.
 const MaxDepth = 254
 
 // Depths are the numbers of reads and atomics in flight of one side: IRD is the number that the side

@@ -123,8 +123,8 @@ func TestRejectOfAnotherMajor(t *testing.T) {
 	require.ErrorContains(t, err, "2.0")
 }
 
-// TestWhatIsNoRefusal checks private data that are no refusal, such as data of other programs and a request that
-// is sent back.
+// TestWhatIsNoRefusal checks that private data without a Reject, such as data of other programs or a request
+// that is sent back, is not taken as a refusal.
 func TestWhatIsNoRefusal(t *testing.T) {
 	req := unhex(t, goldenRequest)
 	for name, b := range map[string][]byte{

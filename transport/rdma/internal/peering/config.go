@@ -18,8 +18,8 @@ type Config struct {
 	// Confirm is the maximum time for which an accepted connection may stay without the first
 	// message; the default is 5 s.
 	Confirm time.Duration
-	// Goodbye is the maximum time from a BYE that was sent to its BYE-ACK, and from a BYE that was
-	// received to the FIN; the default is 2 s.
+	// Goodbye is the maximum time between sending BYE and receiving BYE-ACK, and between receiving
+	// BYE and the FIN; the default is 2 s.
 	Goodbye time.Duration
 	// RetryMin and RetryMax bound the pause between two attempts; the defaults are 5 ms and 1 s.
 	// The pause doubles after each attempt, from RetryMin up to RetryMax. Up to half of the pause

@@ -23,7 +23,7 @@ type Transfer struct {
 	// never been posted.
 	size, next int
 	// again contains the parts before the offset next that are to be posted again. held contains the
-	// parts that Release moves to the list again.
+	// parts that wait until Release moves them to the field again.
 	again, held []Part
 	lists       [paths]list
 }

@@ -1,7 +1,7 @@
 package uverbs
 
 // driver contains what differs between the drivers of the kernel: the driver's part of commands and
-// answers, and the layout of its queues.
+// answers, and the layout of the driver's queues.
 type driver interface {
 	// abi returns the version of the queue layout that the implementation supports.
 	abi() int
