@@ -33,8 +33,8 @@
 // requests connections between rails of one fabric, the best two rails first (candidate.go). Lanes and
 // operations survive the loss of a connection, even if the next connection is on another rail. If a
 // better rail works again, the two ranks move their connection back to that rail (comeback.go). Every
-// Poll polls the first rail (with Config.Companion less often); it polls the other rails as their pace
-// allows (pace.go).
+// Poll polls the first rail; with Config.Companion, Poll polls this rail less often. Poll polls the other
+// rails as their pace allows (pace.go).
 //
 // # Small messages
 //
