@@ -32,9 +32,9 @@
 // transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. The connector
 // requests connections between rails of one fabric, the best two rails first (candidate.go). Lanes and
 // operations survive the loss of a connection, even if the next connection is on another rail. If a
-// better rail works again, the two ranks move their connection back to that rail (comeback.go). Every
-// Poll polls the first rail; with Config.Companion, Poll polls this rail less often. Poll polls the other
-// rails as their pace allows (pace.go).
+// better rail works again, the two ranks move their connection back to that rail (comeback.go). Without
+// Config.Companion every Poll polls the first rail. Poll polls the other rails, and with Config.Companion
+// the first rail, too, only as often as their pace allows (pace.go).
 //
 // # Small messages
 //
