@@ -44,8 +44,8 @@ func bindTask(tid int, cpus []int) error {
 }
 
 // bindProcess restricts all threads of a running process to some processors. A new thread inherits the
-// affinity of the thread that creates it. bindProcess repeats its pass over the threads in /proc until a pass
-// finds no unbound thread. Threads created after that are therefore bound, too.
+// affinity of the thread that creates it. bindProcess therefore reads the list of threads in /proc again until
+// all threads in the list have been bound. Threads that are created later are bound, too.
 func bindProcess(pid int, cpus []int) error {
 	for bound, found := map[string]bool{}, true; found; {
 		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

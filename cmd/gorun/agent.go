@@ -29,10 +29,10 @@ const agentCommand = "-gorun-agent"
 type agent struct {
 	node    *node
 	conn    *link.Conn
-	probe   *os.File // the file that Hello.Probe identifies
+	probe   *os.File // the file that the field Probe of hello identifies
 	hello   link.Hello
 	greeted bool
-	relay   *bootstrap.Relay // nil before the plan
+	relay   *bootstrap.Relay // nil until the link.Plan has arrived
 	out     *forwarder
 	feed    *stdinFeed // nil if no rank of this host gets standard input
 	up      *window    // for the frames that the ranks send to the launcher
@@ -43,8 +43,9 @@ type agent struct {
 	alone   atomic.Bool   // the launcher is lost: the agent no longer reports ends of ranks
 	left    chan struct{} // closed when the launcher is lost
 
-	// spawner starts ranks in later generations. It is nil if the job does not start ranks again. The plan
-	// sets programs and place. Only the goroutine that executes run writes these fields.
+	// spawner starts ranks in later generations. It is nil if the job does not start ranks again. The
+	// launcher's link.Plan determines programs and place. Only the goroutine that executes run writes these
+	// fields.
 	spawner  *spawner
 	programs []*app
 	paths    []string // paths of the executables of programs on this host
@@ -54,7 +55,8 @@ type agent struct {
 	mu sync.Mutex // guards node.ranks, and the fields of a rank that change when the rank ends
 }
 
-// runAgent is the agent's main function. scratch and inside are the parameters of newJob with these names.
+// runAgent is the agent's main function. inside is true if this gorun is process 1 of a PID namespace that
+// another gorun has made. scratch is then the scratch directory of that other gorun.
 func runAgent(scratch string, inside bool) int {
 	a := &agent{started: make(chan struct{}), left: make(chan struct{}), out: newForwarder(), up: newWindow()}
 	code, err := a.run(scratch, inside)
@@ -252,7 +254,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 	return nil
 }
 
-// inputOf is the function wiring.input for the first process of each rank.
+// inputOf returns the standard input of the first process of a rank; its results are those of wiring.input.
 func (a *agent) inputOf(r *rank) (*os.File, bool, error) {
 	if a.feed == nil || !a.feed.feeds(r.number) {
 		return nil, false, nil
@@ -284,7 +286,8 @@ func (a *agent) wantInput(n int) {
 func (a *agent) serve(r *rank) {
 	defer close(r.served)
 	if err := a.relay.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
-		// The frame has no kind, so that the server reports the rank's frame as malformed.
+		// This frame has no body. The server in the launcher therefore reports that the rank has sent a
+		// malformed frame.
 		<-a.started
 		a.conn.Send(link.KindUp, link.Target{Rank: r.number}.Append(nil))
 	}

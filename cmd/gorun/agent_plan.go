@@ -42,7 +42,7 @@ func (a *agent) start(p link.Plan) error {
 	a.relay = bootstrap.NewRelay(p.Size, numbers, func(rank int, frame []byte) error {
 		<-a.started
 		// This function runs for each frame of a rank. The relay calls it from one goroutine at a time, so
-		// that no other call can use up the window between wait and spend.
+		// that no other call can use up the window between the calls of wait and spend.
 		if a.up.wait() > 0 && a.up.spend(len(frame)) {
 			a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
 		}

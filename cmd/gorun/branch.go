@@ -15,10 +15,10 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// branches has the commands by which an agent starts the agents below it in the tree of hosts. The standard
-// streams of a command carry the link between the launcher and the agent that the command starts. The agent
-// on this host passes the bytes of these streams on. The only frames that it sends to the agents below by
-// itself are the frames for all ranks.
+// branches holds the commands by which an agent starts the agents below it in the tree of hosts. The standard
+// streams of a command carry the link between the launcher and the agent that the command starts. The agent on
+// this host passes the bytes of these streams on. The agent itself makes only one kind of frames for the agents
+// below: the frames for all ranks.
 type branches struct {
 	conn    *link.Conn
 	starts  chan func()
@@ -139,9 +139,9 @@ func (b *branches) start(e link.Exec) {
 	})
 }
 
-// install copies the executable of gorun to the shell that a command reaches. The launcher reads the
-// command's output, and writes nothing to the command until it has read an answer. If the shell prints
-// anything other than the line of installScript, install passes that text on to the launcher.
+// install copies the executable of gorun to the shell that a command reaches. If the shell prints anything
+// other than the line of installScript, install passes that text on to the launcher. The launcher writes
+// nothing to the command before it has read a first answer from the command's output.
 func (b *branches) install(e link.Exec, from *bufio.Reader, to io.Writer) {
 	err := install(from, to, e.Gorun)
 	var noise *link.NoiseError
@@ -206,8 +206,8 @@ func (i *input) Write(p []byte) (int, error) {
 }
 
 // kill kills every process of the job on this host. The commands that reach the hosts below may
-// be among these processes. While such commands run, kill therefore kills only the ranks, and end
-// kills the rest.
+// be among these processes. While such commands run, kill therefore kills only the ranks, and the method end
+// kills the other processes.
 func (a *agent) kill() error {
 	if a.below.idle() {
 		return a.node.contain.kill()

@@ -30,8 +30,8 @@ const (
 
 // containment can kill every process that a job starts.
 type containment interface {
-	// make creates the resources of the containment. gorun starts the watchdog with its orders before it
-	// calls make, so that the watchdog cleans up whenever gorun is killed.
+	// make creates the resources of the containment. Before gorun calls make, it starts the watchdog with the
+	// arguments that orders returns, so that the watchdog cleans up whenever gorun is killed.
 	make() error
 	// name returns one of the names of the containments.
 	name() string

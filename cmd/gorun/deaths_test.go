@@ -15,8 +15,8 @@ import (
 )
 
 // death is an event that ends a job on hosts h1 and victim, with two ranks on each. The comments in allDeaths
-// say what Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 do after the same event. After many of the events,
-// they leave processes on hosts or wait forever.
+// say what Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 do after the same event. After many of the events, these
+// launchers leave processes on hosts or wait forever.
 type death struct {
 	victim string
 	ssh    string   // the host on which gorun runs and uses ssh; "": gorun runs outside and needs no network

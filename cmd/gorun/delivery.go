@@ -166,8 +166,8 @@ func (h *host) expectProgress(progress, ended <-chan struct{}, patience time.Dur
 	}
 }
 
-// heldUp reports whether bytes are on their way to a host above this one in the tree. If so, that host may be
-// the cause of a delay.
+// heldUp reports whether bytes are on their way to a host above this one in the tree. In that case, the host
+// above may be the cause of a delay.
 func (h *host) heldUp() bool {
 	for up := h.via; up != nil; up = up.via {
 		if !up.files.whole() {

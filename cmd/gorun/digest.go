@@ -29,7 +29,7 @@ const ownFile = "/proc/self/exe"
 // host takes longer than the start of the agent. For other files, and for all files if whole is true, the
 // value is the SHA-256 of the file.
 func digest(path string, whole bool) link.Digest {
-	// Nonblocking: opening a FIFO would wait for a writer.
+	// With O_NONBLOCK, opening a FIFO does not wait for a writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return link.Digest{Why: err.Error()}
@@ -160,7 +160,7 @@ func (f *files) add(path string) {
 			return
 		}
 	}
-	if path != "" { // a dry run does not look for the programs
+	if path != "" { // path is "" in a dry run, which does not look for the programs
 		f.paths = append(f.paths, path)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// ownText returns the bytes of an executable that the go command has built: this test.
+// ownText returns the bytes of this test's executable, which the go command has built.
 func ownText(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile(ownFile)

@@ -14,8 +14,8 @@
 //   - If a rank ends because gorun ends the job, gorun never reports that rank as the cause.
 //   - Output is byte-exact. Lines of different ranks do not mix. With -l, -prefix or -timestamp, each line
 //     starts with a tag. Without these flags, gorun adds nothing to the output.
-//   - No rank and no child of a rank outlives the job, for every way in which gorun or a rank may end.
-//     containment.go describes how gorun ensures this.
+//   - No rank and no child of a rank outlives the job, in whatever way gorun or a rank ends. containment.go
+//     describes how gorun ensures this.
 //
 // On one machine, one process is both launcher and node agent. In this process, options.go parses the command
 // line, program.go finds or builds the programs, and node.go and spawn.go start the ranks. supervise.go has

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// dryRun prints where the ranks would run. It starts the agents of the hosts in order to ask them. It starts
-// no ranks.
+// dryRun prints where the ranks would run. It starts the agents of the hosts, because the agents report the
+// processors of their hosts. It starts no ranks.
 func (j *job) dryRun() error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d ranks\n", len(j.ranks))

@@ -158,7 +158,7 @@ func TestReportWhosePlaceIsTaken(t *testing.T) {
 	require.NoFileExists(t, name+".part")
 }
 
-// If several host names are one node, the local ranks of its ranks are in the order of their global ranks.
+// If several host names denote one node, the local ranks on that node are in the order of the global ranks.
 func TestRanksOfANodeInTheirOrder(t *testing.T) {
 	got := gorun(t, nil, "-host", "same1,a,same2", "-rsh", rsh(t), "-np", "6", "sh", "-c", "echo $GORUN_RANK $GORUN_LOCAL_RANK")
 	require.Zero(t, got.code, got.err)

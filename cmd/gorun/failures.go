@@ -19,12 +19,12 @@ type failures struct {
 	mu      sync.Mutex // guards the fields below
 	failed  bool
 	expired bool // failureDelay has passed since the first failure
-	next    int  // the last key of waiting
+	next    int  // the key of waiting that was used last
 	waiting map[int]func()
 }
 
-// await registers the function give. failureDelay after the first failure, a goroutine of its own calls give.
-// The caller prevents this call by calling leave before that time.
+// await registers the function give. When failureDelay has passed after the first failure, a goroutine of its
+// own calls give. The caller prevents this call by calling leave earlier.
 func (f *failures) await(give func()) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func (f *failures) first() {
 	time.AfterFunc(failureDelay, f.expire)
 }
 
-// expire calls the functions of all callers of await that have not left.
+// expire calls the functions of all callers of await that have not called leave.
 func (f *failures) expire() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -42,8 +42,7 @@ func frame(k link.Kind, rank int, of link.Stream, rest ...[]byte) []byte {
 // as 1 would make kill signal all processes of the machine.
 const noProcess = 1 << 30
 
-// hostOf returns a host that runs ranks 0 and 2 of three. The job's channel of news has the given
-// room.
+// hostOf returns a host that runs ranks 0 and 2 of three. room is the capacity of the job's channel news.
 func hostOf(t *testing.T, room int) *host {
 	t.Helper()
 	o := &options{hosts: hostList{{"a", 2}, {"b", 1}}}

@@ -28,10 +28,10 @@ const gather = 100 * time.Millisecond
 // retryMax is the longest pause between two attempts to prove a deadlock.
 const retryMax = 16 * time.Second
 
-// attemptsMax is a number of consecutive failed attempts to prove a deadlock. A rank that still waits may answer
-// that it is not stuck, because it has just handled a message of the network. Before attemptsMax attempts have
-// failed, the launcher does not trust this answer, and keeps the report that the rank has sent by itself. The
-// rank would not report the same wait by itself a second time.
+// attemptsMax is a number of consecutive failed attempts to prove a deadlock. A rank that still waits may
+// answer that it is not stuck, because it has just handled a message of the network. Until attemptsMax attempts
+// have failed, the launcher ignores such an answer and keeps the report that the rank has sent by itself. The
+// launcher needs this report, because a rank reports a wait by itself only once.
 const attemptsMax = 5
 
 // hang is the state of the search for ranks that wait for each other. A rank reports by itself when it has
@@ -43,13 +43,13 @@ const attemptsMax = 5
 type hang struct {
 	stalled map[int]bootstrap.Doing // the last report of each rank
 	// suspecting is true while the launcher asks all ranks twice in a row, because some of them look
-	// deadlocked. suspects has Doing.Stuck of the first answers by rank. It is nil until these answers have
-	// arrived.
+	// deadlocked. suspects maps each rank to Doing.Stuck of its first answer. suspects is nil until these
+	// answers have arrived.
 	suspecting bool
 	suspects   map[int]int64
-	// retry fires when suspect has to examine the reports. If gathering is true, retry fires at the time
-	// gather after the arrival of a report. If gathering is false, it fires at the time pause after the last
-	// attempt, which did not prove a deadlock.
+	// retry fires when suspect has to examine the reports. If gathering is true, retry fires when the constant
+	// gather has passed since a report arrived. If gathering is false, it fires when the duration pause has
+	// passed since the last attempt, which did not prove a deadlock.
 	retry     <-chan time.Time
 	gathering bool
 	pause     time.Duration
@@ -164,7 +164,7 @@ func (j *job) judge(list []bootstrap.Doing) {
 }
 
 // prove compares list, which has the second answers, with suspects. It reports a deadlock if Doing.Stuck of
-// each deadlocked rank is the same in both. It then ends the job if -on-deadlock allows that.
+// each deadlocked rank is the same in both. prove then ends the job if -on-deadlock allows that.
 func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	proof := make([]bootstrap.Doing, len(list))
 	for i, d := range list {
@@ -177,7 +177,7 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 		return
 	}
 	j.watch.hang.shown = true
-	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // also has ranks that wait for the proven ranks
+	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // also has ranks that wait for deadlocked ranks of proof
 	var stuck []bootstrap.Doing
 	for _, d := range list {
 		if d.Finished || slices.Contains(dead, d.Rank) {

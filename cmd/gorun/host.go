@@ -23,7 +23,7 @@ type host struct {
 	job      *job
 	name     string
 	line     []string     // command that starts the agent; nil for a pod whose agent connects by itself
-	ranks    []*rank      // sorted by number; empty if a neighbour's agent runs them. mu guards it while ranks run
+	ranks    []*rank      // sorted by number; empty if another host's agent runs them. mu guards it while ranks run
 	slots    int          // number of processes that the host has room for
 	spares   map[*app]int // number of spares on the host, by program
 	here     bool         // the host is this machine
@@ -52,7 +52,7 @@ type host struct {
 	node  bootstrap.NodeID
 	input *window // for standard input
 	files *window // for the files of -copy
-	due   int     // received bytes of frames of ranks that are not yet returned as credit to the agent
+	due   int     // bytes of the ranks' frames that were received and not yet returned as credit
 	way   *bootstrap.Link
 
 	mu   sync.Mutex    // guards the fields below, and ranks
@@ -170,7 +170,7 @@ func (h *host) greet() error {
 	}
 	conn := link.NewConn(in, h.in)
 	greeting := link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies})
-	early := h.via == nil // the greeting may precede the preamble if only the agent can read it
+	early := h.via == nil // no other process can read the greeting: it may be sent before the preamble has arrived
 	if early {
 		conn.Send(link.KindGreet, greeting)
 	}

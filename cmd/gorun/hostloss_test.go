@@ -63,7 +63,7 @@ func TestHostsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// While gorun waits for a slow host, it does not declare those hosts lost that are ready.
+// While gorun waits for a slow host, it does not declare the other hosts lost.
 func TestSlowHostDoesNotLoseTheOthers(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	slow := script(t, fmt.Sprintf("h=$1; shift; export GORUN_HOSTID=$h; [ $h = b ] && sleep %v; exec \"$@\"", (link.Silence+time.Second).Seconds()))

@@ -274,7 +274,7 @@ func TestSignalsReachOtherHosts(t *testing.T) {
 	require.Zero(t, r.wait(t), r.err.String())
 }
 
-// An interrupt ends ranks on other hosts that ignore it, after the grace period.
+// If ranks on other hosts ignore an interrupt, gorun ends them after the grace period.
 func TestInterruptOfHosts(t *testing.T) {
 	r, _ := ready(t, 4, "ready", nil, append(onHosts(t, "-grace", "0.2"), "sh", "-c", "trap '' INT; echo ready; while :; do sleep 1; done"))
 	require.NoError(t, r.Process.Signal(unix.SIGINT))

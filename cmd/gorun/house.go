@@ -65,7 +65,7 @@ func (e *noRoomError) Error() string {
 	return fmt.Sprintf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", e.rank)
 }
 
-// letting has the spares, by program, and the number of free slots that lost ranks use of one host.
+// letting says what lost ranks use of one host: a number of spares of each program, and a number of free slots.
 type letting struct {
 	spares map[*app]int
 	room   int

@@ -33,7 +33,7 @@ type inspectors struct {
 	look    link.Look
 	missing int
 	logs    map[int]*inspection.Log
-	lookEnd <-chan time.Time // fires when the hosts have had lookMost to answer
+	lookEnd <-chan time.Time // fires when lookMost has passed since the question
 	seen    chan link.Seen   // answers of the hosts
 }
 

@@ -140,7 +140,7 @@ func TestKilledGorunLeavesNothing(t *testing.T) {
 	}
 }
 
-// watchdogs returns the watchdogs of a gorun, whose arguments name the job.
+// watchdogs returns the process IDs of a gorun's watchdogs. The name of the job is in their arguments.
 func watchdogs(gorun int) []int {
 	names, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {

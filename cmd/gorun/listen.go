@@ -125,8 +125,8 @@ func (h *host) seen(body []byte) error {
 	return nil
 }
 
-// taken adds n to the bytes of frames of ranks that were received. It gives the agent credit for them only
-// when they add up to a large number.
+// taken adds n to the number of received bytes of the ranks' frames. It gives the agent credit for these bytes
+// only when their number is large.
 func (h *host) taken(n int) {
 	if h.due += n; h.due >= link.WindowBytes/4 {
 		h.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(h.due))

@@ -32,7 +32,7 @@ func TestLoudRanks(t *testing.T) {
 	for name, flags := range map[string][]string{"here": {"-np", strconv.Itoa(loudRanks)}, "on hosts": {"-host", "a:32,b:32", "-rsh", rsh(t)}} {
 		t.Run(name, func(t *testing.T) {
 			r := command(t, nil, append(flags, "sh", "-c", script)...)
-			in, err := r.StdinPipe() // rank 0 reads it, so that the job runs until it is closed
+			in, err := r.StdinPipe() // rank 0 reads it: the job runs until the test closes in
 			require.NoError(t, err)
 			out := r.lines(t)
 			require.NoError(t, r.Start())

@@ -17,7 +17,7 @@ type node struct {
 	cpus    []int              // processors that gorun may use
 	machine []placement.Domain // cpus grouped by NUMA node
 	bind    placement.Kind
-	bound   *reservation // of the processors to which ranks are bound, nil unless bind is placement.Core
+	bound   *reservation // of the processors to which ranks are bound, nil if bind is not placement.Core
 	ranks   []*rank      // by local number
 	contain containment
 	scratch string // directory for programs that gorun builds, "" if it builds none

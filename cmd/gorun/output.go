@@ -352,7 +352,8 @@ func (o *output) fail(err error) {
 	}
 }
 
-// failure returns the error of writing if nobody has received it from broken. Otherwise it returns nil.
+// failure returns the error of writing if nobody has received it from the channel broken. Otherwise it returns
+// nil.
 func (o *output) failure() error {
 	select {
 	case err := <-o.broken:

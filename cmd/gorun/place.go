@@ -110,9 +110,9 @@ func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
 var refusedPolicy sync.Once
 
 // preferMemory makes the calling thread, and the processes that it starts, prefer the memory of a NUMA node.
-// If node is -1, they have no preference. In three cases the ranks run without the preference: a container
-// forbids the system call (seccomp(2)); the kernel has no NUMA and lacks the system call; the kernel rejects
-// the node with EINVAL, because the node has no memory or the cpuset excludes its memory.
+// If node is -1, they have no preference. The ranks run without the preference if a container forbids the
+// system call (seccomp(2)), or if the kernel has no NUMA and lacks the system call. They also run without it if
+// the kernel returns EINVAL, because the node has no memory or the cpuset excludes its memory.
 func preferMemory(node int) error {
 	mode, mask := unix.MPOL_DEFAULT, &unix.CPUSet{}
 	if node >= 0 {

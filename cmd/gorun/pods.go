@@ -122,7 +122,7 @@ type noAnswerError struct{ text string }
 // Error implements error.
 func (e *noAnswerError) Error() string { return e.text }
 
-// joinPods makes this gorun an agent of the one in the first pod, and returns its exit code.
+// joinPods makes this gorun an agent of the gorun in the first pod, and returns its exit code.
 func joinPods(o *options) int {
 	p := o.pods
 	secret, err := podSecret(p)
@@ -180,8 +180,8 @@ func knockOnce(ctx context.Context, p *allocation.Pods, secret [32]byte, until t
 	return nil, err
 }
 
-// takeConnection makes a connection the standard input and output of this process: an agent that a
-// command has started uses these for its link.
+// takeConnection makes a connection the standard input and output of this process. These are the descriptors
+// that an agent uses for its link to the launcher.
 func takeConnection(conn *os.File) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

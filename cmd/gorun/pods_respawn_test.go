@@ -68,7 +68,7 @@ func TestPodsComeAgain(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// The wait for a lost pod ends after -answer-within, and with the job.
+// gorun waits for a lost pod for the time of -answer-within, or until a signal ends the job.
 func TestPodsThatDoNotComeAgain(t *testing.T) {
 	for name, within := range map[string]string{"time": "5s", "interrupt": "10m"} {
 		t.Run(name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func printBook(b *bootstrap.Book) {
 	fmt.Println(strings.Join(line, " "))
 }
 
-// joinedMain is the part of a rank's program after the exchange.
+// joinedMain is the part of a rank's program after the exchange of the cards.
 func joinedMain(s *bootstrap.Session, name string, args []string) int {
 	victim := len(args) > 0 && args[0] == strconv.Itoa(s.Job().Rank)
 	switch {

@@ -79,8 +79,8 @@ func (c *children) count() int {
 	return c.started
 }
 
-// end returns false if a rank was started since count returned started. Otherwise it marks the reaper as
-// ended and returns true.
+// end returns false if a rank was started after count had returned the value started. Otherwise end marks the
+// reaper as ended and returns true.
 func (c *children) end(started int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

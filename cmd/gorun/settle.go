@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle waits until all frames of a dead rank have been read. Another process may have inherited the rank's
-// socket, so that the socket may not end. Bytes that arrive in the socket's buffer from now on are not from
-// the rank.
+// settle waits until all frames of a dead rank have been read. It does not wait for the end of the socket,
+// because another process may have inherited the socket. Bytes that arrive in the socket's buffer from now on
+// are not from the rank.
 func (j *job) settle(r *rank) {
 	if r.remote == nil {
 		if err := shutRead(r.conn); err != nil {

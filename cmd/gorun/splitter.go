@@ -32,7 +32,7 @@ type splitter struct {
 	held  []byte                                 // the start of a line, held back
 	since time.Time                              // when held became non-empty
 	last  time.Time                              // when held grew
-	stall time.Duration                          // for how long gorun has not read the stream since the time last
+	stall time.Duration                          // how long gorun has not read the stream since the time in last
 	out   []byte                                 // reused for results
 }
 
@@ -55,8 +55,8 @@ func (s *splitter) due() time.Time {
 }
 
 // dueAmong does the same as due if other streams write, too. others is the time of their last write. The
-// start of a line would mix with the lines of the other streams. It therefore waits until the other streams
-// are quiet.
+// start of a line would mix with the lines of the other streams. The start of a line therefore waits until the
+// other streams are quiet.
 func (s *splitter) dueAmong(others time.Time) time.Time {
 	due, quiet, old := s.due(), others.Add(crowdDelay), s.since.Add(s.stall+crowdAgeMax)
 	switch {

@@ -20,7 +20,7 @@ type stdinFeed struct {
 	used func(n int)
 
 	mu    sync.Mutex // guards what follows
-	data  []byte     // input that some sink has not got yet
+	data  []byte     // input that has not been written to every sink yet
 	base  int        // position of data in the input
 	ended bool
 	more  *sync.Cond // signals that data or ended has changed

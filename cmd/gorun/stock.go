@@ -146,7 +146,8 @@ func (j *job) addSpare(program int) bool {
 // used records that a spare of a program has become a rank.
 func (j *job) used(a *app) { delete(j.restarts.unused, a) }
 
-// unused records that a spare has ended without becoming a rank, and prints what, the reason.
+// unused records that a spare has ended without becoming a rank, and prints the reason, which is the argument
+// what.
 func (j *job) unused(a *app, what string) {
 	if j.restarts.unused == nil {
 		j.restarts.unused = map[*app]int{}

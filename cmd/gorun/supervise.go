@@ -57,8 +57,8 @@ func (j *job) observe(e bootstrap.Event) {
 	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled, bootstrap.EventStalled:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
-		// This event is needed only for spares: reaped asks the server whether a rank has joined and
-		// finalized.
+		// Only the start of new spares needs this event, because reaped asks the server for the state of a
+		// rank.
 		if e.Kind == bootstrap.EventJoined && j.opts.spares > 0 {
 			j.news <- news{Event: e}
 		}
@@ -244,8 +244,8 @@ func (j *job) timedOut() {
 }
 
 // ask requests a report from every rank that has joined, and returns the number of these ranks. It no longer
-// waits for reports to an earlier request. The requester of the earlier request gets the reports to this
-// request.
+// waits for the answers to an earlier request. The answers to this request also serve the requester of the
+// earlier one.
 func (j *job) ask() int {
 	j.watch.question++
 	j.watch.late = false

@@ -48,9 +48,9 @@ func (j *job) endKnowing(spared *rank) {
 	}
 }
 
-// mayHaveEnded reports whether a report of the end of r may still arrive and matter. It returns false in
-// three cases: if r is nil or has finalized, if lost ranks are started again, and if the other ranks continue
-// after a failure.
+// mayHaveEnded reports whether a report of the end of r may still arrive and matter. It returns false if r is
+// nil, has ended or has finalized. It also returns false if lost ranks are started again, or if the other ranks
+// continue after a failure.
 func (j *job) mayHaveEnded(r *rank) bool {
 	return r != nil && r.running() && j.server.State(r.number) != bootstrap.RankFinalized &&
 		!j.opts.respawns() && j.opts.onFailure != bootstrap.OnFailureContinue
