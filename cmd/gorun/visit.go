@@ -25,10 +25,10 @@ type visits struct {
 	door   *bootstrap.Door
 	come   chan visit
 	done   chan struct{} // closed when no more visits are taken
-	closed chan error    // gets the result of the door when it has ended
+	closed chan error    // gets the result of door.Serve
 }
 
-// openVisits opens a door for the given number of pods.
+// openVisits opens a door (bootstrap.Door) for the given number of pods.
 func openVisits(port uint16, secret [32]byte, pods int) (*visits, error) {
 	door, err := bootstrap.OpenDoor(port, secret, pods)
 	if err != nil {

@@ -21,7 +21,7 @@ type Allocation struct {
 	File   string   // a file that lists the hosts, "" if Hosts has them
 	Remote []string // the command that starts a process on a host, which replaces %h; nil for gorun's default
 	Args   []string // arguments to append to gorun's default command
-	Ask    []string // a command that prints the hosts, for Answer; nil if they are known
+	Ask    []string // a command whose output Answer parses; nil if the hosts are known without it
 	Pods   *Pods    // the containers that start the hosts' agents by themselves, nil without such containers
 
 	// Hidden reports whether an environment variable must be hidden from the command Remote. It is nil if the

@@ -21,7 +21,7 @@ func flux(getenv func(string) string) (*Allocation, error) {
 	}, nil
 }
 
-// Answer sets Hosts from the output of the command Ask. each is the number of slots per host.
+// Answer sets Hosts from the output of the command Ask. The argument each is the number of slots of each host.
 func (a *Allocation) Answer(text string, each int) error {
 	names, err := ParseHostlist(text)
 	if err != nil {

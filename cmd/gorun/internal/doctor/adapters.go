@@ -30,7 +30,8 @@ func (m *Machine) software(device string) bool {
 	return strings.HasPrefix(device, "rxe") || strings.HasPrefix(device, "siw") || err == nil && strings.Contains(target, "/virtual/")
 }
 
-// adapters checks the RDMA devices. No finding is a Fail, because without RDMA ranks use TCP.
+// adapters checks the RDMA devices. None of its findings has the level Fail, because ranks use TCP if there is
+// no RDMA.
 func (m *Machine) adapters() []Finding {
 	const check = "RDMA"
 	devices := m.devices()

@@ -121,7 +121,8 @@ func find(job string) (*directory, error) {
 	return nil, ErrNoJob
 }
 
-// ofOthers returns the paths of those directories of all users that are at the usual places.
+// ofOthers returns the paths of the directories of sockets of all users. It finds only those at the usual
+// places.
 func ofOthers() []string {
 	var all []string
 	for _, pattern := range []string{

@@ -51,8 +51,8 @@ type Counts struct {
 	flight.Counts
 }
 
-// Recorded contains the last operations of a rank, one line each. Operations on messages come first, and
-// then operations of libraries, each the oldest first.
+// Recorded contains the last operations of a rank, one line each. Operations on messages come first, and then
+// operations of libraries. Within each of these two groups, the oldest operation comes first.
 type Recorded struct {
 	Rank  int      `json:"rank"`
 	Lines []string `json:"lines"`

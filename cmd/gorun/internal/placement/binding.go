@@ -82,8 +82,8 @@ func domainAt(machine []Domain, index int) int {
 	return len(machine) - 1
 }
 
-// Machine groups the processors that may be used, allowed, by NUMA node. nodes contains the processors
-// of each node. Processors that belong to no node form the last domain, whose Node is -1.
+// Machine groups the processors in allowed, which are those that may be used, by NUMA node. nodes contains the
+// processors of each node. Processors that belong to no node form the last domain, whose Node is -1.
 func Machine(nodes map[int][]int, allowed []int) []Domain {
 	of := map[int]int{}
 	highest := -1

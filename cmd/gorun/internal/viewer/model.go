@@ -24,7 +24,7 @@ type Reported struct {
 	Err    error
 }
 
-// Interrupted is the message that a signal has arrived that ends the process.
+// Interrupted is the message that Signal has arrived. This signal ends the process.
 type Interrupted struct{ Signal syscall.Signal }
 
 // failed is the message that a write to the terminal has failed.
@@ -66,7 +66,7 @@ type Model struct {
 	operations    viewport.Model
 	help          help.Model
 
-	signal syscall.Signal // the signal, sent or by a key, that has ended the view; 0 if none
+	signal syscall.Signal // the signal that has ended the view, sent or by a key; 0 if none
 	err    error
 }
 

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "gorun-manifest-")
 	if err == nil {
 		gorun = filepath.Join(dir, "gorun")
-		err = launch.Install("../../../..", dir, nil, "cmd/gorun") // with the root's go.mod
+		err = launch.Install("../../../..", dir, nil, "cmd/gorun") // with the go.mod of the root module
 	}
 	if err != nil {
 		panic(err)
