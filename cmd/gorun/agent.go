@@ -144,10 +144,10 @@ func (a *agent) connect() error {
 	return nil
 }
 
-// heedTerm makes the agent pass SIGTERM on to its ranks. With SIGTERM, a scheduler or a container platform
-// asks the job to end on this host; later, it kills the processes. In two cases the agent ends instead: if
-// the ranks have not been started yet, and if the job starts lost ranks again. In the second case, the ranks
-// of this host are then started again on another host without delay.
+// heedTerm makes the agent pass SIGTERM on to its ranks. With SIGTERM, a scheduler or a container platform asks
+// the job to end on this host. Later, the scheduler or the platform kills the processes. In two cases the agent
+// ends instead: if the ranks have not been started yet, and if the job starts lost ranks again. In the second
+// case, the ranks of this host are then started again on another host without delay.
 func (a *agent) heedTerm() {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, unix.SIGTERM)
@@ -254,7 +254,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 	return nil
 }
 
-// inputOf returns the standard input of the first process of a rank; its results are those of wiring.input.
+// inputOf returns the standard input of the first process of a rank, as wiring.input requires.
 func (a *agent) inputOf(r *rank) (*os.File, bool, error) {
 	if a.feed == nil || !a.feed.feeds(r.number) {
 		return nil, false, nil
@@ -293,7 +293,7 @@ func (a *agent) serve(r *rank) {
 	}
 }
 
-// signal sends a signal to a rank; a rank that has ended is skipped.
+// signal sends a signal to a rank. It does nothing if the rank has ended.
 func (a *agent) signal(number int, sig syscall.Signal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

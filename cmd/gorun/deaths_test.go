@@ -58,7 +58,7 @@ var allDeaths = map[string]death{
 		victim: "h2", script: "[ $GORUN_RANK = 3 ] && kill -SEGV $$; sleep 1000 & wait", code: 139,
 		says: []string{`first failure: rank 3 \(sh, host h2, pid \d+\) was killed by SIGSEGV`},
 	},
-	// Open MPI leaves the children of the rank; MPICH waits for them.
+	// Open MPI leaves the children of the rank running. MPICH waits for them.
 	"kill -9 of a rank": {
 		victim: "h2", code: 137,
 		strike: func(c *nscluster.Cluster, r *run) error { return killOne(c, r, "h2", waits) },

@@ -180,8 +180,8 @@ func (h *host) heldUp() bool {
 // spread is the set of hosts that receive a file.
 type spread map[*host]bool
 
-// spreads returns, for each file, the hosts that receive it: those that do not have it at the same
-// path with the same contents, and the hosts above them in the tree.
+// spreads returns, for each file, the hosts that receive it. These are the hosts that do not have the file at
+// the same path with the same contents, and the hosts above them in the tree.
 func (j *job) spreads(kept []*host) ([]spread, error) {
 	all := make([]spread, len(j.files.paths))
 	for i := range all {

@@ -11,7 +11,7 @@ const (
 	// ownDescriptors is roughly the number of descriptors that gorun has open besides those for the
 	// ranks.
 	ownDescriptors = 40
-	// rankDescriptors is the largest number of descriptors that gorun has open for a rank: the pipes
+	// rankDescriptors is the largest number of descriptors that gorun has open for a rank. They are the pipes
 	// of standard input, output and error, the bootstrap socket, and two files of -output-dir.
 	rankDescriptors = 6
 )

@@ -25,9 +25,9 @@ const ownFile = "/proc/self/exe"
 
 // digest returns a value that identifies the contents of a file, or the reason why there is none. For an
 // executable that the go command has built, the value is the build ID with the length of the file. The last
-// part of the build ID is a hash of the whole file. digest uses the ID because reading tens of MB on each
-// host takes longer than the start of the agent. For other files, and for all files if whole is true, the
-// value is the SHA-256 of the file.
+// part of the build ID (the content ID) is a hash of the whole file. digest uses the ID because reading tens of
+// MB on each host takes longer than the start of the agent. For other files, and for all files if whole is
+// true, the value is the SHA-256 of the file.
 func digest(path string, whole bool) link.Digest {
 	// With O_NONBLOCK, opening a FIFO does not wait for a writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
@@ -52,10 +52,10 @@ func digest(path string, whole bool) link.Digest {
 	return link.Digest{Hash: sum.Sum(nil)}
 }
 
-// isContentID reports whether a build ID ends with a hash of the executable. A build ID with this hash has
-// four parts of 20 characters (cmd/go/internal/work, buildid.go): the action ID of the executable, the action
-// ID and the content ID of its main package, and the content ID of the executable. Other linkers make other
-// IDs or no ID. With -ldflags=-buildid=, the user sets or removes the ID.
+// isContentID reports whether a build ID ends with a hash of the executable. A build ID with this hash has four
+// parts of 20 characters (cmd/go/internal/work, buildid.go). The first and the last part are the action ID and
+// the content ID of the executable. The parts between them are the action ID and the content ID of its main
+// package. Other linkers make other IDs or no ID. With -ldflags=-buildid=, the user sets or removes the ID.
 func isContentID(id string) bool {
 	parts := strings.Split(id, "/")
 	return len(parts) == 4 && !slices.ContainsFunc(parts, func(p string) bool {
@@ -144,8 +144,8 @@ func (j *job) newFiles() *files {
 }
 
 // ownDigest returns the digest of gorun. The digest is zero if whole is false and the version identifies
-// gorun's code. With -copy, whole is true, because a host could run a different gorun from the one that was
-// sent to it.
+// gorun's code. With -copy, whole is true, because a host could run a gorun that differs from the gorun that
+// was sent to it.
 func ownDigest(whole bool) link.Digest {
 	if !whole && released(moduleVersion()) {
 		return link.Digest{}
@@ -153,7 +153,7 @@ func ownDigest(whole bool) link.Digest {
 	return digest(ownFile, whole)
 }
 
-// add adds a file, unless f has it already.
+// add adds a file to f if f does not have it yet.
 func (f *files) add(path string) {
 	for _, p := range f.paths {
 		if p == path {
@@ -170,7 +170,7 @@ func differ(a, b link.Digest) bool {
 	return len(a.Hash) > 0 && len(b.Hash) > 0 && !bytes.Equal(a.Hash, b.Hash)
 }
 
-// compare returns an error if gorun or a Go program on a host differs from the one on this machine. If
+// compare returns an error if gorun or a Go program on a host differs from the same program on this machine. If
 // another program differs, such as the shell of another distribution, compare only prints a message.
 func (j *job) compare(hosts []*host) error {
 	<-j.files.ready

@@ -83,8 +83,8 @@ func (j *job) stalled(r *rank, text string) {
 	}
 }
 
-// parseDoing parses the report of a rank. It replaces the rank and the size of the job in the report, which
-// the rank could have falsified, by the true ones.
+// parseDoing parses the report of a rank. The rank could have falsified its number and the size of the job in
+// the report. parseDoing therefore sets these two fields to the true values.
 func (j *job) parseDoing(r *rank, text string) (bootstrap.Doing, bool) {
 	d, ok := bootstrap.ParseDoing(text)
 	d.Rank, d.Size = r.number, len(j.ranks)

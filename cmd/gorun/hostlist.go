@@ -89,8 +89,8 @@ func parseHost(entry string) (hostSlots, error) {
 	return h, checkHostName(name)
 }
 
-// checkHostName returns an error for a name that the command of -rsh might not take for a host, for example a
-// name that looks like an option of ssh.
+// checkHostName returns an error for a name that the command of -rsh may misinterpret, for example a name that
+// looks like an option of ssh.
 func checkHostName(name string) error {
 	switch {
 	case name == "":

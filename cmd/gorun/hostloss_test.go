@@ -96,8 +96,8 @@ func TestAllBadHostsAreNamed(t *testing.T) {
 	}
 }
 
-// After the failure of one host gorun does not wait for slow hosts, because the job cannot start
-// anyway.
+// After the failure of one host gorun does not wait for slow hosts, because the job cannot start without the
+// failed host.
 func TestFailureEndsTheWaitForOthers(t *testing.T) {
 	for _, hosts := range []string{"slow,bad", "bad,slow", "good,slow,bad,d,e,f"} {
 		t.Run(hosts, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// place assigns a host to every rank. It drops hosts without ranks, unless ranks may be started again.
+// place assigns a host to every rank. It drops hosts without ranks, but keeps them if ranks may be started
+// again.
 func (j *job) place() {
 	byIndex := map[int]*host{}
 	for number, i := range j.opts.dealt {

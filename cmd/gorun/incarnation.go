@@ -16,8 +16,8 @@ func (r *rank) incarnation() incarnation {
 	return incarnation{pid: r.pid, host: r.host, started: r.started, ended: r.ended, last: r.last}
 }
 
-// in returns the former process that was the rank in a generation. It returns nil if the current process was
-// the rank in that generation.
+// in returns the process that was the rank in a generation, if another process has replaced it since then. If
+// the current process was the rank in that generation, in returns nil.
 func (r *rank) in(generation int) *incarnation {
 	for i := range r.before {
 		if generation <= r.before[i].generation {

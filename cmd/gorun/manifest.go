@@ -35,7 +35,7 @@ const podPort = 29400
 const podGorun = "gorun"
 
 // podNameBytesMax is the largest length of the part of a name that comes from the program. A name has at most
-// 63 bytes (RFC 1035); the rest is for the random suffix and the number of a pod.
+// 63 bytes (RFC 1035). The other bytes are for the random suffix and the number of a pod.
 const podNameBytesMax = 40
 
 // variable is an environment variable of a container.

@@ -183,7 +183,7 @@ var flagGroups = []flagGroup{
 	}},
 }
 
-// flags are those of all groups.
+// flags lists the flags of all groups.
 var flags = func() []flag {
 	var all []flag
 	for _, g := range flagGroups {

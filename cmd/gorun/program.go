@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exit codes of gorun itself, the same as those of timeout(1) and the shells.
+// Exit codes of gorun itself. timeout(1) and the shells have the same exit codes.
 const (
 	exitTimeout      = 124
 	exitLauncher     = 125
@@ -106,8 +106,7 @@ func (p *programs) find(program string) (string, error) {
 	return filepath.Abs(program)
 }
 
-// build builds a Go package or file, unless it was built before. It shows the output of the go
-// command.
+// build builds a Go package or file if it was not built before. It shows the output of the go command.
 func (p *programs) build(program string) (string, error) {
 	if path, ok := p.built[program]; ok {
 		return path, nil

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gorun's threads sleep while a rank starts. If a blocking system call kept its P (the processor of Go's
-// scheduler), the scheduler's monitor would poll every 20 us for 10 ms, on a processor that the rank may need.
+// gorun's threads sleep while a rank starts. A blocking system call must release its P (the processor of Go's
+// scheduler). Otherwise, the scheduler's monitor would poll every 20 us for 10 ms, on a processor that the rank
+// may need.
 func TestGorunSleepsWhileARankStarts(t *testing.T) {
 	const script = `
 a=$(cat /proc/$PPID/task/*/status); sleep 0.02; b=$(cat /proc/$PPID/task/*/status)

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 )
 
-// rshDefault runs a command on a host by ssh, without prompts, terminal and X11 forwarding;
-// ssh has 15 s to connect.
+// rshDefault runs a command on a host by ssh, without prompts, terminal and X11 forwarding. ssh has 15 s to
+// connect.
 var rshDefault = []string{"ssh", "-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=15"}
 
 // rshHost stands for the host in -rsh.

@@ -130,15 +130,15 @@ func TestSlurmBatch(t *testing.T) {
 }
 
 // TestSlurmArrayOfWorlds checks that each task of a job array is a world of its own. srun starts the ranks,
-// with or without PMI. The tasks run at the same time on the same hosts, and use one directory for their
-// meeting files.
+// with or without PMI. The tasks run at the same time on the same hosts. All of them use one directory for the
+// files through which the ranks of a world find each other.
 func TestSlurmArrayOfWorlds(t *testing.T) {
 	c := slurm.Start(t, 2)
 	for _, mpi := range []string{"pmi2", "none"} {
 		t.Run(mpi, func(t *testing.T) {
 			meet := t.TempDir()
-			// Each task waits for all other tasks before its step. Without this wait, a wrong meeting of two
-			// tasks might not occur.
+			// Each task waits for all other tasks before its step. Without this wait, the ranks of two tasks
+			// might not be able to meet by mistake.
 			step := "touch " + meet + "/task.$SLURM_ARRAY_TASK_ID; while [ $(ls " + meet + " | grep -c task) -lt 3 ]; do sleep 0.05; done\n" +
 				"GORUN_RENDEZVOUS=" + meet + " exec srun --mpi=" + mpi + " -N2 -n2 -m block " + strings.Join(helper(nil, "book"), " ")
 			name := batch(t, c, step, "-N2", "-n2", "--array=1-3")

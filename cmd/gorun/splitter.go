@@ -36,7 +36,7 @@ type splitter struct {
 	out   []byte                                 // reused for results
 }
 
-// newSplitter returns a splitter; tag appends the tag with which a line starts.
+// newSplitter returns a splitter. The function tag appends the tag with which a line starts.
 func newSplitter(tag func([]byte, time.Time) []byte, hold bool) *splitter {
 	return &splitter{tag: tag, hold: hold}
 }

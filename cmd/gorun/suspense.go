@@ -36,8 +36,7 @@ func (j *job) endKnowing(spared *rank) {
 		return
 	}
 	if s.late == nil {
-		// If the named rank names another rank in turn, the timer continues to run, so that the total wait is
-		// bounded.
+		// If the named rank also names a rank, the timer continues to run, so that the total wait is bounded.
 		s.late = time.After(causeDelay)
 	}
 	if s.of != of {

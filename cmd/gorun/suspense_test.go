@@ -72,9 +72,9 @@ func endAsNamed(s *bootstrap.Session, how, file string) int {
 	return code
 }
 
-// If a rank names the loss of another rank as the reason for its end, and that other rank has ended, the end
-// of the other rank is the first failure. This holds even if gorun learns of the end of the naming rank
-// first. If the other rank lives, or has left the job in order, the naming rank is the first failure.
+// One rank ends and names the loss of another rank as the reason. If the named rank has ended, gorun reports
+// its end as the first failure, even if gorun learns of the end of the naming rank first. If the named rank
+// lives, or has left the job in order, the end of the naming rank is the first failure.
 func TestFirstFailureIsOfTheRankThatIsNamed(t *testing.T) {
 	hosts := []string{"-host", "a:2,b:1", "-map-by", "node", "-rsh", rsh(t)}
 	for how, want := range map[string]struct {

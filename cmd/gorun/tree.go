@@ -33,9 +33,9 @@ func radix() (int, error) {
 }
 
 // grow arranges the hosts in a tree if there are more hosts than the number of agents that one process
-// starts. The launcher itself starts the agents on this machine. It also starts the agents that it reaches by
-// a command of a scheduler, because the scheduler spreads the load itself, and only the launcher knows the
-// allocation on which the command depends.
+// starts. The launcher itself starts the agents on this machine. It also starts the agents that it reaches by a
+// command of a scheduler. The scheduler spreads the load itself, and only the launcher knows the allocation on
+// which the command depends.
 func (j *job) grow() error {
 	most, err := radix()
 	if err != nil || j.opts.hidden != nil {

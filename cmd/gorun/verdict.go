@@ -84,8 +84,8 @@ func (v *verdict) trace() {
 	}
 }
 
-// decide determines the failure that counts. It removes the losses of ranks from which the program has
-// recovered, unless a signal of the user ended the job.
+// decide determines the failure that counts. If no signal of the user ended the job, it removes the losses of
+// ranks from which the program has recovered.
 func (v *verdict) decide() {
 	for v.first != nil {
 		v.trace()

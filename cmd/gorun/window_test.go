@@ -103,7 +103,7 @@ const passingMemory = 48 << 10
 func TestUnreadOutputThroughAnAgent(t *testing.T) {
 	t.Parallel()
 	const ranks, lines = 128, 4000
-	const beatsMost = 4 << 10 // agents that pass no output on still write their beats
+	const beatsMost = 4 << 10 // an agent that passes no output on still sends beats (link.KindBeat)
 	// a starts b, and b starts c.
 	r := command(t, []string{"GORUN_RADIX=1"}, "-host", "a,b:64,c:63", "-rsh", rsh(t), "seq", "-f", "%.0f"+loudTail, strconv.Itoa(lines))
 	out := r.lines(t)

@@ -135,7 +135,7 @@ func place(f goruntime.Frame) (line, function string) {
 }
 
 // caller does the work of Caller. If the argument within is not "", caller begins at the innermost function
-// whose name has within as its prefix, and skips the frames of the functions that this function has called.
+// whose name begins with within. It skips the frames of the functions that this function has called.
 func caller(stack []uintptr, within string) (line, function string) {
 	if len(stack) == 0 {
 		return "", ""

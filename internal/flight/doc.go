@@ -1,5 +1,5 @@
-// Package flight implements the flight recorder of a rank. It keeps the rank's last operations and its
-// counters of messages in memory that other processes can read while the rank runs, when it is stopped, and
+// Package flight implements the flight recorder of a rank. It keeps the rank's last operations and its counters
+// of messages in memory. Other processes can read this memory while the rank runs, while it is stopped, and
 // after it was killed. A Recorder writes the memory. The function Read reads it. The recorder distinguishes
 // operations on messages of the program from operations of libraries. In this package, a library is a package
 // of gorun on top of package runtime, such as package collectives.

@@ -182,7 +182,7 @@ func (r *reader) operation(n uint64, w slot) Operation {
 }
 
 // time returns the time of a record, given the low 32 bits of its milliseconds since the start. Several times
-// have these low bits. time returns the one that is nearest to the clock.
+// have these low bits. Of these times, time returns the nearest to the clock.
 func (r *reader) time(low uint64) time.Time {
 	millis := r.clock / uint64(time.Millisecond)
 	return r.start.Add(time.Duration(millis+uint64(int32(low-millis))) * time.Millisecond)

@@ -11,9 +11,9 @@ import (
 //   - is in sync.WaitGroup.Wait, which returns only when other goroutines of the program have called Done, or
 //   - waits for an actor: for its answer, or for room in its mailbox.
 //
-// text is the text of goruntime.Stack for all goroutines, including the caller's. Goroutines of gorun,
-// of protoactor and of the handling of signals do not belong to the program, unless they call the
-// program or carry out an operation of package collectives.
+// text is the text of goruntime.Stack for all goroutines, including the caller's. Goroutines of gorun, of
+// protoactor and of the handling of signals do not belong to the program. They belong to it only while they
+// call the program or carry out an operation of package collectives.
 //
 // AllIn returns false if a goroutine of the program sleeps, computes, reads or waits for a lock or a channel,
 // because it may continue. It also returns false if it cannot parse the text. A function of time.AfterFunc
@@ -76,7 +76,7 @@ func (s *Stack) serves() bool {
 }
 
 // servants lists prefixes of the names of functions that work for the program without calling it. Package
-// collectives is not among them, because a goroutine in it carries out an operation that the program has
+// collectives is not in the list. A goroutine in this package carries out an operation that the program has
 // started, and sends messages when it has finished a computation.
 var servants = []string{
 	"github.com/gorun-hpc/gorun/runtime.", "github.com/gorun-hpc/gorun/runtime/",

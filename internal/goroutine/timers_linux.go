@@ -18,8 +18,8 @@ import (
 //
 // Go has no function that lists timers. Timers reads the scheduler's heaps of timers through /proc/self/mem, where
 // an invalid address causes an error instead of a crash. Each time, Timers makes a context with a deadline and
-// must find its timer at the expected place. This proves that the layout is the one of Go 1.23 to 1.26. In a
-// bubble of package testing/synctest the timers are not known, because they are in a separate heap.
+// must find its timer at the expected place. This proves that the timers have the layout of Go 1.23 to 1.26. In
+// a bubble of package testing/synctest the timers are not known, because they are in a separate heap.
 func Timers() (functions []string, ok bool) {
 	file, err := os.Open("/proc/self/mem")
 	if err != nil {

@@ -33,26 +33,25 @@ const (
 	settled = math.MaxInt
 )
 
-// Traffic counts the bytes that are copied from and to blocks of memory, and collapses a block into one huge
-// page when enough bytes were copied to pay for the collapse. The collapse also allocates the pages of the
-// block that did not exist. A short slice may therefore cost up to 2 MiB of memory around it.
+// Traffic counts the bytes that are copied from and to blocks of memory. It collapses a block into one huge
+// page when the number of copied bytes has reached the price of the collapse. The collapse also allocates the
+// pages of the block that did not exist. A short slice may therefore cost up to 2 MiB of memory around it.
 //
 // A collapse takes milliseconds. It sleeps most of this time, because the kernel waits until every processor
 // has run a work item (lru_add_drain_all). Therefore a goroutine of its own executes each collapse, one at a
 // time, with pauses between them. The caller of Note never waits.
 //
-// Traffic does nothing if huge pages are switched off ("never" in
-// /sys/kernel/mm/transparent_hugepage/enabled), if their size is not 2 MiB, or if the kernel
-// cannot collapse memory on demand (before Linux 6.1). The zero value is ready for use. Two
-// goroutines may not use a Traffic at the same time.
+// Traffic does nothing if huge pages are switched off ("never" in /sys/kernel/mm/transparent_hugepage/enabled)
+// or if their size is not 2 MiB. It also does nothing if the kernel cannot collapse memory on demand (before
+// Linux 6.1). The zero value is ready for use. Two goroutines may not use a Traffic at the same time.
 type Traffic struct {
 	// Collapse makes one huge page of the block at an address. Only tests set it. If it is nil, Traffic uses
 	// madvise(2).
 	Collapse func(addr uintptr, bytes int) error
 
 	blocks map[uintptr]block
-	// calm is the number of the last block that count found settled. Note returns early for copies within
-	// this block.
+	// calm is the number of the last block whose field left was settled when count looked at it. Note returns
+	// early for copies within this block.
 	calm uintptr
 	// attempt is the collapse that is under way, or a collapse that has ended and whose result conclude has
 	// not processed yet. Otherwise it is nil.

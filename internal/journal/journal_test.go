@@ -74,8 +74,8 @@ func TestLastLinesAreMissed(t *testing.T) {
 	require.Regexp(t, `^[56] lines were dropped here`, last)
 }
 
-// TestLinesKeepTheirOrder checks that the lines of a goroutine are written in its order and once,
-// and that the writer is never called by two goroutines at the same time.
+// TestLinesKeepTheirOrder checks that the lines of each goroutine are written once and in the order of its
+// calls. Two goroutines must never call the writer at the same time.
 func TestLinesKeepTheirOrder(t *testing.T) {
 	const writers, each = 4, 500
 	var mu sync.Mutex

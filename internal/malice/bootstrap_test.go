@@ -62,10 +62,10 @@ func said(tb testing.TB, rank int) [][]byte {
 	}
 }
 
-// voteOf returns the vote of a rank in a round of a communicator with another rank, encoded as
-// bootstrap.Vote: communicator, round, members, one ballot with its voter, purpose and flags, and
-// an empty list of acknowledged ranks. A list of ranks begins with its form: 1 for bits, followed
-// by the number of bytes and the bytes, or 0 for runs, followed by their number.
+// voteOf returns the frame with the vote of a rank in a round of a communicator with another rank. Its fields
+// are those of bootstrap.Vote: communicator, round, members, one ballot with voter, purpose and flags, and an
+// empty list of acknowledged ranks. A list of ranks begins with its form. Form 1 is a set of bits: the number
+// of bytes and the bytes follow. Form 0 is a list of runs: the number of runs follows.
 func voteOf(rank, other int, round uint32) []byte {
 	body := binary.LittleEndian.AppendUint64(nil, 9)
 	body = binary.LittleEndian.AppendUint32(body, round)
@@ -74,7 +74,8 @@ func voteOf(rank, other int, round uint32) []byte {
 	return frameOf(frameVote, append(body, 0, 0)...)
 }
 
-// rewrite changes frames as a script says. The number of a move counts frames here, not FPDUs.
+// rewrite changes frames as a script says. In this script, the field number of a move counts frames instead of
+// FPDUs.
 func rewrite(frames [][]byte, script []byte) (stream []byte) {
 	moves, raw := parse(script)
 	for i, f := range frames {

@@ -32,7 +32,7 @@ const (
 type wire struct {
 	listener net.Listener
 	to       func() netip.AddrPort
-	// from says whether the malicious rank is the one that connects through the wire.
+	// from is true if the malicious rank connects through the wire, and false if the other rank does.
 	from  bool
 	moves []move
 	raw   []byte

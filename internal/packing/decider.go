@@ -14,9 +14,9 @@ const (
 	Always
 )
 
-// Slowest is a rate in bytes per second. A way (the connection or the disk for which a Decider decides) with
-// this rate, or with a higher rate, is too fast for compression: no payload becomes so much shorter that
-// compression is worth the time of both sides.
+// Slowest is a rate in bytes per second. A way is the connection or the disk for which a Decider decides. A way
+// with the rate Slowest, or with a higher rate, is too fast for compression: compression would take longer than
+// it saves.
 const Slowest = 1 << 30
 
 // vainMost is the number of consecutive pieces that were not worth compressing after which a Decider turns

@@ -15,8 +15,9 @@ import (
 )
 
 // lettersTime is the interval in which protoactor counts dead letters, in order to limit how many it logs. A
-// goroutine ends the interval. Until then, up to lettersTime after the last dead letter, this goroutine keeps
-// the system, and everything reachable from its actors, in memory. Protoactor's default is 1 s.
+// goroutine waits for the end of the interval, which comes at most lettersTime after the last dead letter.
+// Until then, the goroutine keeps the system, and everything reachable from its actors, in memory. Protoactor's
+// default is 1 s.
 const lettersTime = 100 * time.Millisecond
 
 // NewSystem makes a system with a small table.

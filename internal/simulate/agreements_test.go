@@ -9,7 +9,7 @@ import (
 )
 
 // TestDeathAtEveryEventOfAnAgreement kills a rank at each event of a job that agrees, revokes and
-// shrinks. Every rank is the victim in turn, with and without loss of its messages.
+// shrinks. In one job after the other, each rank is the victim, with and without loss of its messages.
 func TestDeathAtEveryEventOfAnAgreement(t *testing.T) {
 	seeds, losses := int64(1), []bool{true}
 	switch {

@@ -4,12 +4,12 @@
 //
 //	result := simulate.Run(t, program, seed, 0)
 //
-// The seed determines the number of ranks and the Conditions: delays and the order of messages
-// of different pairs of ranks, the time at which a connection is established, connections that
-// are lost and established again, full lanes, operations refused with ErrAgain, ranks that wake
-// up late or early, memory for unexpected messages, the capabilities of the transport, and the
-// events at which ranks die. The messages from one rank to another stay in order, as the contract
-// of package transport demands.
+// The seed determines the number of ranks and the Conditions. The Conditions of the messages are their delays,
+// their order if they belong to different pairs of ranks, full lanes, and operations refused with ErrAgain. The
+// Conditions of the connections are the times at which they are established, lost and established again.
+// Further Conditions are ranks that wake up late or early, the memory for unexpected messages, the capabilities
+// of the transport, and the events at which ranks die. The messages from one rank to another stay in order, as
+// the contract of package transport demands.
 //
 // # Determinism
 //
@@ -32,9 +32,9 @@
 //
 // # Hangs
 //
-// A job hangs if all goroutines are blocked and no event comes for a minute of virtual time, or if it takes
-// longer than half an hour of virtual time. Run then ends the job. The error states what each rank waits for,
-// the last events, and the command that repeats the run.
+// A job hangs if all goroutines are blocked and no event comes for a minute of virtual time. A job also counts
+// as hanging if it takes longer than half an hour of virtual time. Run then ends the job. The error states what
+// each rank waits for, the last events, and the command that repeats the run.
 //
 // # Programs
 //

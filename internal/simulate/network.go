@@ -66,10 +66,10 @@ func (net *Network) schedule(p *pair, at time.Duration, fire func()) {
 	}
 }
 
-// fault records a wrong use of the transport. The caller holds the network's lock. In three cases a rank may
-// take back memory that a peer still reads, and fault does nothing: in an aborted job, in a generation that
-// is over, and after the programs of all ranks have ended. In the last case, a message to an actor may still
-// be in flight, because no rank waits for it.
+// fault records a wrong use of the transport. The caller holds the network's lock. fault does nothing in an
+// aborted job, in a generation that is over, and after the programs of all ranks have ended. In these cases, a
+// rank may take back memory that a peer still reads. After the ends of the programs, a message to an actor may
+// still be in flight, because no rank waits for it.
 func (g *generation) fault(format string, args ...any) {
 	if net := g.net; !net.failed && g == net.newest() && len(net.left) < len(g.ranks) {
 		net.faults = append(net.faults, fmt.Sprintf(format, args...))

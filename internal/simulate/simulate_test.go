@@ -36,8 +36,8 @@ func TestSeedRepeatsTheRun(t *testing.T) {
 	}
 }
 
-// TestHangIsFound checks that a job ends whose ranks wait for messages that nobody sends. The
-// report must say where each rank waits and how to repeat the run.
+// TestHangIsFound checks that a job ends if its ranks wait for messages that nobody sends. The report must say
+// where each rank waits and how to repeat the run.
 func TestHangIsFound(t *testing.T) {
 	hang := simulate.Program{Name: "hang", Ranks: []int{3}, Main: func(r simulate.Rank) error {
 		c, buf := r.Comm(), make([]int, 1)

@@ -22,8 +22,8 @@ func Actors() simulate.Program {
 }
 
 // BrokenActors is the program Actors with the death of a rank. The messages between the other ranks must
-// arrive, requests to the dead rank must end, and every watcher must be notified once of the end of each
-// actor that it watches.
+// arrive, and requests to the dead rank must end. Every watcher must be notified once of the end of each actor
+// that it watches.
 func BrokenActors() simulate.Program {
 	return simulate.Program{Name: "broken-actors", Ranks: []int{2, 3, 5}, Mortal: true, Main: runActors}
 }

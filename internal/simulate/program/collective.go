@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Collectives is a program of blocking and nonblocking collective operations on the communicator
-// of the World and on a part of it, with messages of the program between them.
+// Collectives is a program of blocking and nonblocking collective operations on the communicator of the World
+// and on a part of it. Between these operations, the ranks send messages.
 func Collectives() simulate.Program {
 	return simulate.Program{Name: "collectives", Ranks: []int{1, 2, 3, 4, 5, 7, 8}, Main: collective}
 }
@@ -69,8 +69,8 @@ func expected(c *simulate.Conditions, err error) bool {
 }
 
 // collectiveSteps executes a number of operations. If an operation fails, collectiveSteps breaks both
-// communicators, so that the nonblocking operations end, and so that members that were not in the failed
-// operation do not wait for this rank.
+// communicators. The nonblocking operations then end, and members that were not in the failed operation do not
+// wait for this rank.
 func collectiveSteps(r simulate.Rank) (err error) {
 	draw := r.Random(streamSteps)
 	color := make([]int, r.Size())

@@ -76,8 +76,8 @@ func resume(r simulate.Rank) error {
 	return nil
 }
 
-// mark records that this rank has reached a place in a generation. count returns the number of ranks that
-// have reached it.
+// mark records that this rank has reached a place in a generation. count returns the number of ranks that have
+// reached a place.
 func (e *enduring) mark(place string, generation int) {
 	e.rank.Board.Store(fmt.Sprint(place, generation, " ", e.rank.Rank()), true)
 }
@@ -129,9 +129,10 @@ func (e *enduring) generation(w *runtime.World) error {
 	return nil
 }
 
-// restore returns the step with which the rank goes on, and sets state to the state before that step. All
-// ranks begin with step 0 again if a rank and the rank that keeps its copies were lost one after the other,
-// and not all ranks had restored their state between the two losses.
+// restore returns the step with which the rank goes on, and sets state to the state before that step. All ranks
+// begin with step 0 again if the copies of a rank are lost. The copies are lost if the rank and the rank that
+// keeps its copies are both lost, one after the other, and not all ranks have restored their state between the
+// two losses.
 func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
 	for i := range state {
 		state[i] = int64(w.Rank()*e.width + i)

@@ -7,8 +7,7 @@ import (
 )
 
 // TwoNodes returns flags of gorun that place the ranks of a job on two nodes, h1 and h2, both on this
-// machine. Two ranks each go to h1 and h2 in turn: ranks 0, 1, 4, 5 and so on to h1, ranks 2, 3, 6, 7 and
-// so on to h2.
+// machine. Ranks 0, 1, 4, 5 and so on are on h1. Ranks 2, 3, 6, 7 and so on are on h2.
 func TwoNodes(t *testing.T) []string {
 	t.Helper()
 	rsh := filepath.Join(t.TempDir(), "rsh")

@@ -16,8 +16,8 @@ import (
 // Slow describes a link with a limited rate, a delay and losses. The hosts' own links are limited only by the
 // speed of this machine.
 type Slow struct {
-	Rate  int           // bits per second, each way
-	Delay time.Duration // each way
+	Rate  int           // bits per second, in each direction
+	Delay time.Duration // in each direction
 	Loss  float64       // of the packets, from 0 to 1
 }
 

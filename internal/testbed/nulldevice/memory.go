@@ -45,9 +45,9 @@ func (d *domain) Deregister(r provider.Registered) error {
 func (d *domain) Close() error { return nil }
 
 // reach returns the n bytes at the given address of the region with the given key, for a request of a peer.
-// The argument of is the protection domain of the queue pair to which the peer is connected. reach returns
-// false if the peer has no access of the kind need to these bytes. The caller holds the mutex wire of the
-// device.
+// The argument named "of" is the protection domain of the queue pair to which the peer is connected. reach
+// returns false if the peer has no access of the kind need to these bytes. The caller holds the mutex wire of
+// the device.
 func (d *device) reach(of *domain, key uint32, address uint64, n int, need provider.Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
@@ -60,8 +60,8 @@ func (d *device) reach(of *domain, key uint32, address uint64, n int, need provi
 	return r.data[off : off+uint64(n)], true
 }
 
-// revoke invalidates a key for the peers that are connected to queue pairs of the protection domain of. It
-// returns false if these peers cannot use the key. The caller holds the mutex wire of the device.
+// revoke invalidates a key for the peers that are connected to queue pairs of a protection domain (the argument
+// "of"). It returns false if these peers cannot use the key. The caller holds the mutex wire of the device.
 func (d *device) revoke(of *domain, key uint32) bool {
 	r := d.regions[key]
 	if r == nil || r.revoked || r.domain != of {

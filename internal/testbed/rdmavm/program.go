@@ -31,9 +31,8 @@ func TestProgram(tb testing.TB, dir string) {
 	}
 }
 
-// LinkedTestProgram does the same as TestProgram for tests that call C. The program is built with cgo, and
-// uses the guest's C library, which is the one of Debian 12. Without a C compiler, LinkedTestProgram skips
-// the test.
+// LinkedTestProgram does the same as TestProgram for tests that call C. The program is built with cgo, and uses
+// the guest's C library, which is from Debian 12. Without a C compiler, LinkedTestProgram skips the test.
 func LinkedTestProgram(tb testing.TB, dir string) {
 	tb.Helper()
 	if _, err := exec.LookPath("cc"); err != nil {

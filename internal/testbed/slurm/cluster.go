@@ -98,8 +98,8 @@ func (c *Cluster) Empty() {
 	})
 }
 
-// Await polls until a condition holds, which is when the function "is" returns true. It fails the test if
-// that takes longer than patience. what describes the condition for the message of the failure.
+// Await polls until the function "is" returns true. It fails the test if that takes longer than patience. what
+// describes the condition for the message of the failure.
 func (c *Cluster) Await(what string, is func() bool) {
 	c.tb.Helper()
 	for late := time.Now().Add(patience); !is(); time.Sleep(poll) {

@@ -30,10 +30,10 @@ func hiddenFromSrun(name string) bool {
 		!slices.Contains(srunNeeds, name) && !strings.HasPrefix(name, "SLURM_JOB_ID_HET_GROUP_")
 }
 
-// slurm finds the allocation of Slurm in which gorun runs: in the shell of salloc, in a batch script, or in a
-// job step of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT VARIABLES"). It returns nil
-// outside of an allocation. In a heterogeneous job, each component has its own set of variables. The names of
-// these variables have a suffix with the number of the component.
+// slurm finds the allocation of Slurm in which gorun runs. gorun may run in the shell of salloc, in a batch
+// script, or in a job step of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT VARIABLES"). It
+// returns nil outside of an allocation. In a heterogeneous job, each component has its own set of variables.
+// The names of these variables have a suffix with the number of the component.
 func slurm(getenv func(string) string) (*Allocation, error) {
 	id := getenv("SLURM_JOB_ID")
 	if id == "" {
@@ -65,7 +65,7 @@ func slurm(getenv func(string) string) (*Allocation, error) {
 
 // addSlurm adds the hosts of one component of a job. variable returns the name of an environment
 // variable with the suffix of the component, and its value. group is the flag by which srun
-// selects the component; "" if the job has only one.
+// selects the component. group is "" if the job has only one component.
 func (a *Allocation) addSlurm(variable func(string) (name, value string), group string) error {
 	names, err := fromVariable(variable, "SLURM_JOB_NODELIST", ParseHostlist)
 	if err != nil {

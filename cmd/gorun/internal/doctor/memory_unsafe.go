@@ -22,8 +22,8 @@ func tryMemfd() error {
 	return unix.Close(fd)
 }
 
-// tryReadMemory reads memory of this process itself. This fails if the system call is forbidden
-// altogether, for example by a seccomp profile.
+// tryReadMemory reads memory of this process itself. The read fails if a seccomp profile, for example, forbids
+// the system call.
 func tryReadMemory() error {
 	var from, to [8]byte
 	local := []unix.Iovec{{Base: &to[0]}}

@@ -81,7 +81,7 @@ func refusal(st *unix.Stat_t, user int) string {
 	return ""
 }
 
-// makeDirectory creates a directory of this user unless it exists, and opens it.
+// makeDirectory creates a directory of this user if it does not exist yet, and opens it.
 func makeDirectory(path string) (*directory, error) {
 	if err := os.Mkdir(path, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err

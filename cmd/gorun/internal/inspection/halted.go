@@ -10,8 +10,8 @@ type Halted struct {
 	Rank int    `json:"rank"`
 	PID  int    `json:"pid"`
 	Host string `json:"host"`
-	// State is the state of the process as in proc(5): T if a signal has stopped it, t if a debugger has
-	// stopped it, D if it waits in the kernel and no signal ends the wait.
+	// State is the state of the process as in proc(5). T means that a signal has stopped it, and t that a
+	// debugger has stopped it. D means that it waits in the kernel, and that no signal ends the wait.
 	State string `json:"state"`
 }
 

@@ -49,8 +49,8 @@ func Jobs() ([]string, error) {
 	return slices.Compact(jobs), failed
 }
 
-// jobs returns the names of the jobs with a socket in the directory. It removes the sockets of this
-// machine to which no process listens; removed reports whether there were any.
+// jobs returns the names of the jobs with a socket in the directory. It removes the sockets of this machine to
+// which no process listens. removed reports whether it has removed a socket.
 func (d *directory) jobs() (jobs []string, removed bool, err error) {
 	names, err := d.file.Readdirnames(-1)
 	for _, name := range names {
@@ -90,8 +90,9 @@ func (d *directory) removeStale(name string) error {
 	return d.remove(name)
 }
 
-// find opens the directory that contains the socket of a job. It searches the directories of this user,
-// and for root also those of all other users. The error is ErrNoJob if no directory contains the socket.
+// find opens the directory that contains the socket of a job. It searches the directories of this user. If this
+// user is root, it also searches the directories of all other users. The error is ErrNoJob if no directory
+// contains the socket.
 func find(job string) (*directory, error) {
 	me := os.Geteuid()
 	owners := map[string]int{}

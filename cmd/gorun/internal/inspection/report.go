@@ -61,9 +61,9 @@ type Recorded struct {
 // linesMax bounds the lines of the text of a report, for any number of ranks.
 const linesMax = 40
 
-// Text returns the report in at most 40 lines. It consists of the Facts, the Sentence, the collective
-// operations that the ranks have reached (if they differ), the last operations of silent ranks, and the
-// ranks, grouped by their activity.
+// Text returns the report in at most 40 lines. The text begins with the results of Facts and Sentence. If the
+// ranks have reached different collective operations, these follow. Then come the last operations of silent
+// ranks, and the ranks, grouped by their activity.
 func (r *Report) Text() string {
 	var b strings.Builder
 	b.WriteString(strings.Join(append(r.head(), bootstrap.Reached(r.Doing)...), "\n") + "\n")

@@ -30,8 +30,8 @@ type Row struct {
 	Rank int
 	// State is one of the constants above.
 	State string
-	// Where describes the operation for which the rank waits, or the program line that it executes; "" if
-	// neither is known.
+	// Where describes the operation for which the rank waits, or the program line that it executes. Where is ""
+	// if neither is known.
 	Where string
 	// Messages and Bytes are rates per second. Waiting is the percentage of time that the rank has waited.
 	// Unexpected is the number of bytes of its unexpected messages. Each value may be Unknown.

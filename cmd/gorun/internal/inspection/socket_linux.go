@@ -153,8 +153,8 @@ func Dial(job string) (*Client, error) {
 	return &Client{conn, json.NewDecoder(conn)}, nil
 }
 
-// Report requests a report of the job, with the Log of a rank unless rank is -1. The error is ErrNoJob if
-// the job has ended.
+// Report requests a report of the job. If rank is not -1, the report also has the Log of this rank. The error
+// is ErrNoJob if the job has ended.
 func (c *Client) Report(rank int) (*Report, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(answerMost)); err != nil {
 		return nil, err

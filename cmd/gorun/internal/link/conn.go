@@ -171,11 +171,10 @@ func (c *Conn) Heard() <-chan struct{} {
 }
 
 // Silence is the time without frames after which gorun and its agents declare each other lost. It is long
-// enough that a network failure of 2 s does not end a job. TCP retransmits a lost beat at the latest 3.0 s
-// after the beat (4.3 s if the round trip takes 100 ms), because TCP's timeout doubles with each
-// retransmission (RFC 6298, section 5). The last beat before the failure may be one interval older. A longer
-// Silence would delay the survivors of a lost host. With -on-failure respawn, the loss must delay them by
-// less than 6 s.
+// enough that a network failure of 2 s does not end a job. TCP's timeout doubles with each retransmission (RFC
+// 6298, section 5). TCP therefore retransmits a lost beat at the latest 3.0 s after the beat, or 4.3 s if the
+// round trip takes 100 ms. The last beat before the failure may be one interval older. A longer Silence would
+// delay the survivors of a lost host. With -on-failure respawn, the loss must delay them by less than 6 s.
 const Silence = 4750 * time.Millisecond
 
 // beats is the number of beats that are sent during the time of silence after which the other side is
@@ -184,8 +183,8 @@ const beats = 19
 
 // Watch sends beats until stop is called. It calls lost if no frame has arrived for the time silence while a
 // goroutine was in Receive. While the other side has announced a pause, it does not call lost. Watch ends
-// after the call of lost. It measures silence by counting its own beats instead of reading a clock, so that a
-// process that was stopped does not count the time during which it was stopped.
+// after the call of lost. It measures silence by counting its own beats instead of reading a clock. The time
+// during which a process was stopped is therefore not counted.
 func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {

@@ -16,7 +16,7 @@ type Plan struct {
 	NodeRank  int      // number of this node; 0 if it has no ranks
 	Nodes     int      // number of nodes
 	OnFailure string   // the value of -on-failure
-	// Generations bounds the number of generations of the job; it is at least 1. Place is the index of the
+	// Generations, which is at least 1, bounds the number of generations of the job. Place is the index of the
 	// agent's part in Next.Parts. Spares holds, by program, the number of spare processes that the agent must
 	// start. Spare processes wait to take the places of lost ranks. Spares is nil if there are no spare
 	// processes.

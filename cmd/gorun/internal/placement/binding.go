@@ -27,9 +27,9 @@ const (
 
 // Bind returns the bindings of a number of ranks, by local number, to the processors of a machine.
 //
-// With Core, ranks get the processors in turn. After the last processor, Bind begins again with the first
-// one. With NUMA, consecutive ranks share a domain, and the number of ranks in a domain is proportional to
-// the number of its processors.
+// With Core, each rank gets the next processor. After the last processor, Bind begins again with the first one.
+// With NUMA, consecutive ranks share a domain, and the number of ranks in a domain is proportional to the
+// number of its processors.
 func Bind(kind Kind, machine []Domain, ranks int) ([]Binding, error) {
 	all := processors(machine)
 	if len(all) == 0 || ranks < 1 {

@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
 )
 
-// Source returns the next report of a job, with the Log of a rank unless rank is -1. The error is
-// inspection.ErrNoJob when the job has ended. One goroutine at a time calls it.
+// Source returns the next report of a job. If rank is not -1, the report also has the Log of this rank. The
+// error is inspection.ErrNoJob when the job has ended. One goroutine at a time calls it.
 type Source func(rank int) (*inspection.Report, error)
 
 // Reported is the message with the results of a Source for Rank.

@@ -21,10 +21,10 @@ const (
 	framesMost = 20
 )
 
-// Run shows a job whose first report is first, until the job ends or the user quits. It reads keys from in,
-// unless in is nil. The last table remains visible on out. If a signal arrives that ends processes, or the
-// user presses a key that stands for such a signal, Run restores the terminal and then ends this process by
-// that signal.
+// Run shows a job whose first report is first, until the job ends or the user quits. It reads keys from in. If
+// in is nil, it reads no keys. The last table remains visible on out. A signal that ends processes may arrive,
+// or the user may press a key that stands for it. Run then restores the terminal, and ends this process by that
+// signal.
 func Run(first *inspection.Report, source Source, in, out *os.File) error {
 	m, err := show(New(first, source, period), in, out)
 	if _, failure := out.WriteString(m.Last()); err == nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // suspension is the message to leave the alternate screen and stop the process group until it is continued. A
-// terminal in raw mode does not stop the group by itself. A suspension is a command for package tea, which
-// releases the terminal while the command runs and takes it back afterwards, so that the view does not end
-// while it is suspended.
+// terminal in raw mode does not stop the group by itself. A suspension is a command for package tea. The
+// package releases the terminal while the command runs, and takes it back afterwards. For this reason, the view
+// does not end while it is suspended.
 type suspension struct {
 	signals chan<- os.Signal // receives SIGTSTP again after Run
 }
