@@ -77,8 +77,8 @@ func rankIsKilled(t *testing.T, g *rdmavm.Guest, device string) {
 	require.Regexp(t, `^0: rxe_dummy0: pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0 *\n1: siw_dummy1: pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0 srq 0 *\n$`, out)
 }
 
-// TestAdapterIsNamed checks that the value of -rdma-device reaches the ranks, and that gorun
-// refuses a value that no adapter can have as its name.
+// TestAdapterIsNamed checks that the value of -rdma-device reaches the ranks. gorun must refuse a value that
+// cannot be the name of an adapter.
 func TestAdapterIsNamed(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-rdma-device", "mlx5_0", "sh", "-c", "echo $GORUN_RDMA_DEVICE")
 	require.Equal(t, "mlx5_0\nmlx5_0\n", got.out, got.err)

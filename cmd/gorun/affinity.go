@@ -27,8 +27,8 @@ func allowedCPUs() ([]int, error) {
 	return cpus, nil
 }
 
-// bindThread restricts the calling thread, and with it the processes it
-// starts, to some processors.
+// bindThread restricts the calling thread to some processors. Processes that this thread starts are restricted,
+// too.
 func bindThread(cpus []int) error { return bindTask(0, cpus) }
 
 // bindTask restricts the thread with ID tid, 0 for the calling one, to some processors.

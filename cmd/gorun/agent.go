@@ -174,8 +174,8 @@ func (a *agent) heedTerm() {
 // errTerminated is the reason why an agent ends that receives SIGTERM before its ranks are started.
 var errTerminated = errors.New("SIGTERM before the ranks were started")
 
-// lost ends the process, because the connection to the launcher is lost. It prints nothing if the launcher
-// has closed the connection, because the launcher may have done so after a failure on another host.
+// lost ends the process, because the connection to the launcher is lost. It prints nothing if the launcher has
+// closed the connection, because the reason may be a failure on another host.
 func (a *agent) lost(why error) {
 	a.leave(fmt.Errorf("gorun is lost: %w", why), exitLauncher)
 }
@@ -286,8 +286,8 @@ func (a *agent) wantInput(n int) {
 func (a *agent) serve(r *rank) {
 	defer close(r.served)
 	if err := a.relay.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
-		// This frame has no body. The server in the launcher therefore reports that the rank has sent a
-		// malformed frame.
+		// This KindUp contains no frame of the rank. The server in the launcher therefore reports that the rank
+		// has sent a malformed frame.
 		<-a.started
 		a.conn.Send(link.KindUp, link.Target{Rank: r.number}.Append(nil))
 	}

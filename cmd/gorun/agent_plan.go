@@ -81,8 +81,8 @@ func (a *agent) start(p link.Plan) error {
 	return err
 }
 
-// planned makes the ranks of a plan without starting them, and returns them and their numbers. It returns an
-// error if a working directory does not exist on this machine, because exec would report that as a missing
+// planned makes the ranks of a plan without starting them, and returns the ranks and their numbers. It returns
+// an error if a working directory does not exist on this machine. Otherwise, exec would report a missing
 // program.
 func (a *agent) planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
 	for _, g := range p.Programs {

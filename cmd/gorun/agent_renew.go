@@ -41,8 +41,8 @@ func (a *agent) renew(body []byte) error {
 }
 
 // settle replaces the ranks of the node by the ranks of a part, and returns the ranks that have to be
-// started. A rank that was on this host before gets its processors again. A rank that is new here may use all
-// processors of the node.
+// started. A rank that was on this host before gets the same processors again. A rank that is new here may use
+// all processors of the node.
 func (a *agent) settle(part *link.Part) (started []*rank, err error) {
 	starts := map[int]link.Start{}
 	for _, s := range part.Starts {

@@ -160,8 +160,8 @@ func (b *branches) end(number, code int, how string) {
 	b.conn.Send(link.KindExecEnd, link.Encode(link.ExecEnd{Number: number, Code: code, Text: how}))
 }
 
-// launch starts a command on a thread that lives as long as the agent, because the kernel sends the
-// command its death signal when that thread ends.
+// launch starts a command on a thread that lives as long as the agent. When that thread ends, the kernel sends
+// the command its death signal (Pdeathsig).
 func (b *branches) launch(c *exec.Cmd) error {
 	result := make(chan error)
 	start := func() { result <- c.Start() }

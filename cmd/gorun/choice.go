@@ -31,8 +31,8 @@ func (e *choiceError) described() error {
 	return fmt.Errorf("%s", b.String())
 }
 
-// describeJob returns a line about a job. If the job does not answer, the line has only its name, or its
-// name and the error.
+// describeJob returns a line about a job. If the connection to the job fails, the line has only the job's name.
+// If the job does not answer, the line has the name and the error.
 func describeJob(job string) string {
 	c, err := inspection.Dial(job)
 	if err != nil {

@@ -70,7 +70,7 @@ func newContainment(id string, inside bool) (containment, error) {
 	}
 }
 
-// scan is the containment that finds processes by their environment and their parent.
+// scan is the containment that finds the processes of the job by their environment and their parent.
 type scan struct {
 	outside
 	id string

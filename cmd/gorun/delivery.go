@@ -99,9 +99,9 @@ func (h *host) sendFile(i int, to []*host) error {
 	return nil
 }
 
-// awaitFiles waits until the host has received a number of files. awaitFiles gives up the host if bytes are
-// on their way to it and it takes none of them within patience. It does not give up the host while a host
-// above it in the tree delays these bytes.
+// awaitFiles waits until the host has received a number of files. It gives up the host if bytes are on their
+// way to the host and the host takes none of them within patience. It does not give up the host while a host
+// above in the tree delays these bytes.
 func (h *host) awaitFiles(number int, patience time.Duration) error {
 	if number == 0 {
 		return nil
@@ -145,9 +145,9 @@ func (h *host) awaitFiles(number int, patience time.Duration) error {
 	return nil
 }
 
-// expectProgress gives up the host if bytes are on their way to it and progress gets no value within
-// patience. It does not give up the host while a host above it in the tree delays these bytes. expectProgress
-// returns when ended is closed.
+// expectProgress gives up the host if bytes are on their way to the host and the channel progress gets no value
+// within patience. It does not give up the host while a host above in the tree delays these bytes.
+// expectProgress returns when the channel ended is closed.
 func (h *host) expectProgress(progress, ended <-chan struct{}, patience time.Duration) {
 	late := time.NewTimer(patience)
 	defer late.Stop()

@@ -28,8 +28,8 @@ func TestFailoverOfAdapters(t *testing.T) {
 		return out
 	}
 	const gorun = "./gorun -transport rdma -timeout 150s -np 2 -explain "
-	// stream runs the program. It runs the command first after the program's fifth round, and the command
-	// second after its fifteenth round.
+	// stream runs the program. The command in the argument first runs after the program's fifth round. The
+	// command in the argument second runs after the fifteenth round.
 	stream := func(t *testing.T, device, first, second string) string {
 		t.Helper()
 		out := run(t, `rm -f out

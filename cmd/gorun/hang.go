@@ -38,8 +38,8 @@ const attemptsMax = 5
 // been waiting for a long time. If the reports together suggest that some ranks can never continue, the
 // launcher asks all ranks twice in a row. The second answers prove a deadlock if the numbers of the waits
 // (Doing.Stuck) are the same in both answers. In this case, a stuck rank has sent nothing between its two
-// answers. Messages that it sent before its first answer do not change the result, because the other ranks
-// poll for messages before they give their second answers.
+// answers. Messages that it sent before its first answer have arrived, because the other ranks poll for
+// messages before they give their second answers.
 type hang struct {
 	stalled map[int]bootstrap.Doing // the last report of each rank
 	// suspecting is true while the launcher asks all ranks twice in a row, because some of them look

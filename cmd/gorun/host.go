@@ -83,8 +83,8 @@ func (h *host) start() error {
 	c := exec.Command(h.line[0], h.line[1:]...)
 	c.Env = h.job.opts.commandEnviron()
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], h.errs
-	// The command gets a session of its own. Ctrl-C then does not reach the command directly, because gorun
-	// forwards it, and the command cannot ask for a password on gorun's terminal.
+	// The command gets a session of its own. Ctrl-C then does not reach the command directly. gorun forwards
+	// Ctrl-C instead. The command also cannot ask for a password on gorun's terminal.
 	h.process = newSession(c)
 	c.WaitDelay = time.Second
 	h.command = c

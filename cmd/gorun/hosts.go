@@ -14,8 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// place assigns a host to every rank. It drops hosts without ranks, but keeps them if ranks may be started
-// again.
+// place assigns a host to every rank. It drops hosts without ranks if ranks are never started again.
 func (j *job) place() {
 	byIndex := map[int]*host{}
 	for number, i := range j.opts.dealt {
@@ -162,8 +161,8 @@ func (j *job) each(patience time.Duration, f func(h *host) error) error {
 }
 
 // within runs f for a host, and gives the host up if f takes longer than patience. If f fails for another
-// host, the job will not run. In this case, failureDelay after that failure, this host is given up, too, and
-// within returns nil.
+// host, the job will not run. In this case, within gives up this host, too, when failureDelay has passed, and
+// returns nil.
 func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
 	defer timer.Stop()

@@ -213,7 +213,7 @@ func TestStdinOfHostsIsByteExact(t *testing.T) {
 	require.Equal(t, strings.Repeat("done\n", 4), got.out)
 }
 
-// Exit codes and messages are the same for ranks on other hosts as on one machine, and name the host.
+// Ranks on other hosts cause the same exit codes and messages as ranks on one machine. The messages also name the host.
 func TestExitCodesOfHosts(t *testing.T) {
 	victim := func(action string) []string {
 		return []string{"sh", "-c", `if [ $GORUN_RANK = 3 ]; then ` + action + `; fi; exec sleep 1000`}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A rank of a lost host gets a spare process of its program if there is one, otherwise a free slot.
+// A rank of a lost host gets a spare process of its program. If there is no such spare, it gets a free slot.
 // Slots of spares of other programs are not free.
 func TestLettings(t *testing.T) {
 	one, two := &app{}, &app{}
@@ -34,8 +34,8 @@ func TestLettings(t *testing.T) {
 	require.Nil(t, lettings{}.best([]*host{h}, cold), "the slots are those of spares")
 }
 
-// On one machine, there are at most as many spares as restarts are left. On several hosts, the number of
-// spares is the requested number, until no restart is left.
+// On one machine, the number of spares is at most the number of restarts that are left. On several hosts, the
+// number of spares is the requested number, until no restart is left.
 func TestTarget(t *testing.T) {
 	for _, tc := range []struct{ restarts, count, spares, here, hosts int }{{5, 0, 2, 2, 2}, {5, 4, 2, 1, 2}, {5, 5, 2, 0, 0}, {1, 0, 3, 1, 3}} {
 		j := &job{opts: &options{restarts: tc.restarts, spares: tc.spares}, restarts: restarts{count: tc.count}}

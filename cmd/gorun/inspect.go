@@ -207,7 +207,7 @@ func (v *view) show(r *inspection.Report) error {
 }
 
 // dialJob connects to the only job of this user whose name begins with start. If this user has no such job,
-// dialJob connects to the job whose name is start, because root may inspect jobs of other users.
+// dialJob connects to the job of another user whose name is start. Root may inspect such a job.
 func dialJob(start string) (*inspection.Client, error) {
 	jobs, failed := inspection.Jobs()
 	job, err := chooseJob(jobs, start)

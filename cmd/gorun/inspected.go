@@ -24,10 +24,10 @@ type inspectors struct {
 	ended   chan struct{}      // closed by closeInspection
 	waiting []inspector        // requests that wait for the reports of the ranks
 	server  *inspection.Server // nil if the job cannot be inspected
-	// draft is the report to which hosts still have to add the records of their ranks, or nil if there is no
-	// report. looking has the requests that wait for the draft. look is the question to the hosts, and
-	// missing is the number of hosts that have not answered the question. logs has the operations of the
-	// ranks in look.Whole, by rank.
+	// draft is the report to which hosts still have to add the records of their ranks. It is nil if there is no
+	// such report. looking has the requests that wait for the draft. look is the question to the hosts, and
+	// missing is the number of hosts that have not answered the question. logs has the operations of the ranks
+	// in look.Whole, by rank.
 	draft   *inspection.Report
 	looking []inspector
 	look    link.Look

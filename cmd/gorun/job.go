@@ -226,8 +226,8 @@ func (j *job) startHere(secret [32]byte) error {
 	return nil
 }
 
-// inputHere decides how standard input reaches the ranks of this machine. If only one rank gets standard
-// input, the rank may inherit the file. Otherwise a feed copies it to the ranks, or no rank gets it.
+// inputHere decides how standard input reaches the ranks of this machine. If only one rank gets standard input,
+// the rank may inherit it. Otherwise a feed (stdinFeed) copies standard input to the ranks, or no rank gets it.
 func (j *job) inputHere() func(r *rank) (*os.File, bool, error) {
 	only := j.opts.inputRank()
 	inherit, feed := newStdin(j.opts.stdin, only)

@@ -252,7 +252,7 @@ func (j *job) heardOut() {
 }
 
 // strand records the loss of the ranks of a lost host, and returns these ranks. If lost ranks are started
-// again, strand includes the ranks of all hosts below this host in the tree, so that all of them are started
+// again, strand includes the ranks of all hosts below this host in the tree. All these ranks are then started
 // again together.
 func (j *job) strand(h *host) []*rank {
 	ranks := h.all()

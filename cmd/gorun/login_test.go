@@ -51,8 +51,8 @@ exec "$@"
 	}
 }
 
-// If only ssh's configuration names the other user, gorun learns of it from the agent's user ID,
-// and does not send its own login variables.
+// If only ssh's configuration names the other user, gorun learns of this user from the agent's user ID. gorun
+// then does not send its own login variables.
 func TestLoginOfAUserFromTheConfiguration(t *testing.T) {
 	for _, user := range []int{os.Geteuid(), os.Geteuid() + 1} {
 		rsh := strings.Join([]string{self, helperPrefix + "agent", gorunVersion(t), fmt.Sprint(user)}, " ")

@@ -36,9 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(buildAndRun(m))
 }
 
-// heedSignals resets signals that this process ignores because nohup has started it, or a shell in the
-// background. The programs under test would inherit the ignored signals, and would correctly ignore them,
-// too.
+// heedSignals resets signals that this process ignores because nohup, or a shell for a background job, has
+// started it. The programs under test would inherit the ignored signals, and would correctly ignore them, too.
 func heedSignals() {
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM, unix.SIGTSTP} {
 		if signal.Ignored(sig) {
@@ -73,7 +72,7 @@ func buildAndRun(m *testing.M) int {
 }
 
 // limit is how long one run of gorun may take before the test fails. It is far above the 30 s within which a
-// host must answer gorun, so that gorun's own timeout comes first and its error names the cause.
+// host must answer gorun. gorun's own timeout therefore comes first, and its error names the cause.
 const limit = 2 * time.Minute
 
 // run is a gorun that was or will be started.

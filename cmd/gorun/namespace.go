@@ -20,8 +20,8 @@ const insideCommand = "-gorun-inside"
 const outsideFD = 3
 
 // endWithOutside makes this process end when the gorun outside ends. All other processes in the namespace
-// then end, too. The death signal (Pdeathsig) has the same effect, except if the gorun outside was killed
-// while it started this process.
+// then end, too. The death signal (Pdeathsig) has the same effect. But the kernel does not send it if the gorun
+// outside was killed while it started this process.
 func endWithOutside() {
 	syscall.CloseOnExec(outsideFD)
 	pipe := os.NewFile(outsideFD, "gorun outside")
@@ -63,8 +63,8 @@ func relaunch(args []string, scratch string) (int, error) {
 	sigs := catchSignals()
 	defer signal.Stop(sigs)
 	// The other gorun gets a process group of its own, so that a signal from the terminal does not reach it
-	// twice. That group is in the foreground if the group of this process is, so that the other gorun may
-	// read from the terminal.
+	// twice. If the group of this process is in the foreground, the new group takes the foreground, so that the
+	// other gorun may read from the terminal.
 	sys := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if isTerminal(0) && inForeground(0) {
 		sys.Foreground, sys.Ctty = true, 0

@@ -14,8 +14,8 @@ func newProbe() (*os.File, link.Probe, error) {
 	return f, link.Probe{PID: w.PID, FD: w.FD, Nonce: w.Nonce[:]}, err
 }
 
-// find looks for the process of a probe. It returns the reason why the process is not
-// on this node, "" if it is on this node.
+// find looks for the process of a probe. It returns "" if the process is on this node, and otherwise the reason
+// why it is not.
 func find(p link.Probe) string {
 	return bootstrap.Witness{PID: p.PID, FD: p.FD, Nonce: [link.NonceBytes]byte(p.Nonce)}.Find()
 }

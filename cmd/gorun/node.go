@@ -115,8 +115,8 @@ func (n *node) fallBack(next containment, cause error) error {
 	return n.contain.make()
 }
 
-// startWatchdog starts a watchdog with the orders of the containment, if there are any, and dismisses the
-// watchdog before it.
+// startWatchdog starts a watchdog with the orders of the containment if the containment has orders. It
+// dismisses the watchdog that was started before.
 func (n *node) startWatchdog() error {
 	orders := n.contain.orders()
 	if n.scratch != "" {

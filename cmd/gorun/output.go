@@ -31,9 +31,9 @@ const (
 	tailBytesMax = 4 << 10
 )
 
-// output copies the output of the ranks, from their pipes or from the agents that read
-// these pipes, to its destination. One goroutine copies for all ranks, so that lines cannot mix.
-// A slow reader of gorun's output slows down the ranks; no output is lost.
+// output copies the output of the ranks to its destination. It reads from their pipes, or gets the output from
+// the agents that read these pipes. One goroutine copies for all ranks, so that lines cannot mix. A slow reader
+// of gorun's output slows down the ranks; no output is lost.
 type output struct {
 	passThrough bool // the only rank inherits gorun's standard output
 	layout      layout

@@ -104,8 +104,8 @@ func TestTaggedLineWithoutNewlineEnds(t *testing.T) {
 	require.ElementsMatch(t, []string{"[0] x0", "[1] x1", ""}, strings.Split(out, "\n"))
 }
 
-// No byte of a very long tagged line is lost. In this test, lines may be cut, because it runs in real time.
-// The tests of the splitter prove that a line that ends in time stays whole.
+// No byte of a very long tagged line is lost. In this test, gorun may cut lines, because the test runs in real
+// time. The tests of the splitter prove that a line that ends in time stays whole.
 func TestTaggedLongLineLosesNothing(t *testing.T) {
 	long := strings.Repeat("abcdefghij", 50_000)
 	got := gorun(t, file(t, []byte(long+"\n"+long)), "-l", "cat")

@@ -7,7 +7,7 @@ import (
 )
 
 // jobProcesses returns the processes that belong to a job. These are the processes with the job's variable in
-// their environment, and the children of this process, because all its children are ranks or orphans of the
+// their environment, and the children of this process. All children of this process are ranks or orphans of the
 // job. jobProcesses leaves out this process and its watchdog.
 func jobProcesses(id string) []int {
 	self := os.Getpid()

@@ -205,8 +205,8 @@ func abortAndListen(s *bootstrap.Session, victim bool, fifo string) int {
 	return 9
 }
 
-// listen handles notices until a peer is down. Then it leaves the job with code, or goes on if stay is true.
-// If the agent is lost, listen returns another code.
+// listen handles notices until a peer is down. Then it leaves the job and returns code. If stay is true, it
+// goes on instead. If the agent is lost, listen returns another code.
 func listen(s *bootstrap.Session, code int, stay, handle bool) int {
 	if s.Job().OnFailure == bootstrap.OnFailureKill {
 		fmt.Println("waiting")

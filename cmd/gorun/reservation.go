@@ -24,9 +24,9 @@ type reservation struct {
 	locks []*os.File // on the processors, until release or the end of this process
 }
 
-// reserve reserves as many of the processors as there are ranks, or all of them if there are more ranks. If
-// too few processors are free, the error names the processors that other jobs have reserved. If the machine
-// has no directory of processors, reserve reserves none and returns a warning.
+// reserve reserves one of the processors for each rank. If there are more ranks than processors, it reserves
+// all processors. If too few processors are free, the error names the processors that other jobs have reserved.
+// If the machine has no directory of processors, reserve reserves none and returns a warning.
 func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, err error) {
 	r = &reservation{}
 	var taken []int

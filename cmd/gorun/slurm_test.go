@@ -137,8 +137,8 @@ func TestSlurmArrayOfWorlds(t *testing.T) {
 	for _, mpi := range []string{"pmi2", "none"} {
 		t.Run(mpi, func(t *testing.T) {
 			meet := t.TempDir()
-			// Each task waits for all other tasks before its step. Without this wait, the ranks of two tasks
-			// might not be able to meet by mistake.
+			// Each task waits for all other tasks before its step. Without this wait, the test might not notice
+			// that ranks of two tasks join the same world.
 			step := "touch " + meet + "/task.$SLURM_ARRAY_TASK_ID; while [ $(ls " + meet + " | grep -c task) -lt 3 ]; do sleep 0.05; done\n" +
 				"GORUN_RENDEZVOUS=" + meet + " exec srun --mpi=" + mpi + " -N2 -n2 -m block " + strings.Join(helper(nil, "book"), " ")
 			name := batch(t, c, step, "-N2", "-n2", "--array=1-3")

@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// stdinFeed copies standard input to the ranks that get it. If only one rank gets it, and it is not a
-// terminal, the rank inherits it and gorun copies nothing. A rank cannot read from a terminal, because ranks
-// are in process groups of their own.
+// stdinFeed copies standard input to the ranks that get it. If only one rank gets standard input, and standard
+// input is not a terminal, the rank inherits it and gorun copies nothing. A rank cannot read from a terminal,
+// because ranks are in process groups of their own.
 type stdinFeed struct {
 	all  bool
 	only int // the rank that gets standard input, if all is false

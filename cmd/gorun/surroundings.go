@@ -14,7 +14,7 @@ import (
 // shownHostsMax is how many hosts of an allocation are printed with their names.
 const shownHostsMax = 4
 
-// findHosts sets the hosts to those that a scheduler has given to this job, if the command line names none.
+// If the command line names no hosts, findHosts sets the hosts to those that a scheduler has given to this job.
 // It then describes the allocation in o.took.
 func (o *options) findHosts(getenv func(string) string) error {
 	if len(o.hosts) > 0 {

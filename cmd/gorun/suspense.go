@@ -22,8 +22,8 @@ type suspense struct {
 	late  <-chan time.Time // fires when the wait is over
 	// patient is true if the wait was extended once, because the agent is silent.
 	patient bool
-	// untold are the ranks of whose ends gorun has not told the other ranks yet. If gorun told the other
-	// ranks, they would end as well and name these ranks as the reason.
+	// untold are the ranks of whose ends gorun has not told the other ranks yet. If gorun told the other ranks,
+	// these would also end, and would name the untold ranks as the reason.
 	untold []*rank
 }
 
@@ -36,7 +36,8 @@ func (j *job) endKnowing(spared *rank) {
 		return
 	}
 	if s.late == nil {
-		// If the named rank also names a rank, the timer continues to run, so that the total wait is bounded.
+		// If the named rank has also ended and named another rank, the timer continues to run, so that the
+		// total wait is bounded.
 		s.late = time.After(causeDelay)
 	}
 	if s.of != of {

@@ -78,8 +78,8 @@ func (j *job) pause() {
 }
 
 // silence returns the reason for which a silent host is given up. The frames of a host come through the hosts
-// above it. silence waits until each host above has sent a frame, or one of them is lost. If all have sent a
-// frame, the host itself is the cause. If one is lost, the lost host is the cause.
+// above it. silence waits until each host above has sent a frame, or until one of these hosts is lost. If all
+// have sent a frame, the host itself is the cause. If one is lost, the lost host is the cause.
 func (h *host) silence() error {
 	for up := h.via; up != nil; up = up.via {
 		select {

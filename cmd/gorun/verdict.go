@@ -149,7 +149,8 @@ func (v *verdict) text(j *job) string {
 	return b.String()
 }
 
-// writeRank writes how the rank has failed, with its last lines of standard error and its last operations.
+// writeRank writes how the rank has failed, the last lines of the rank's standard error, and its last
+// operations.
 func (v *verdict) writeRank(b *strings.Builder, j *job) {
 	r, of := j.ranks[v.first.rank], v.first.of
 	if of == nil {

@@ -56,8 +56,8 @@ func TestLinePassesOverAPackage(t *testing.T) {
 	require.Empty(t, empty.Line(none))
 }
 
-// TestShortStack checks that a stack that is shorter than a Site ends with zero, and that no
-// entry of an earlier call remains.
+// TestShortStack checks that a stack that is shorter than a Site ends with zero. No entry of an earlier call
+// may remain.
 func TestShortStack(t *testing.T) {
 	s := deep(20)
 	require.NotZero(t, s[len(s)-1])

@@ -31,9 +31,10 @@
 // The peer 2^24-1 means none or any. The bytes 2^39-1 mean a length that does not fit. A short operation
 // was done when it was recorded, and does not use word 3.
 //
-// The top bytes serve as the sequence number of a slot. Every word contains the sequence number, so that a
-// writer needs no additional store and no order of its stores. If a word of a record does not have the number
-// that the reader expects, the record is being written, and the reader omits it. A change of the state is one
-// store. For these reasons, a reader never mixes two records, even if the writer was stopped in the middle of
-// a record. A message costs three stores for its record and two for counters (docs/adr/0049).
+// The top bytes serve as the sequence number of a slot. Every word contains the sequence number. For this
+// reason, a writer needs no additional store and may execute its stores in any order. If a word of a record
+// does not have the number that the reader expects, the record is being written, and the reader omits it. A
+// change of the state is one store. For these reasons, a reader never mixes two records, even if the writer was
+// stopped in the middle of a record. A message costs three stores for its record and two for counters
+// (docs/adr/0049).
 package flight

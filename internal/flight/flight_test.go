@@ -237,8 +237,8 @@ func BenchmarkStartEnd(b *testing.B) {
 }
 
 // TestNumbersTakenAhead uses two Numbers, as two goroutines do. Each of them takes numbers of operations in
-// advance. All recent operations must be in the log. The last operation with a number of one Numbers must be
-// in the log even if many more operations with numbers of the other Numbers have begun later.
+// advance. All recent operations must be in the log. A new operation must be in the log, even if the other
+// Numbers was used for 1000 operations since its own Numbers took numbers in advance.
 func TestNumbersTakenAhead(t *testing.T) {
 	m := memory()
 	r := flight.New(m)

@@ -52,7 +52,8 @@ func (s *Stack) awaitsActor() bool {
 	})
 }
 
-// runsActor reports whether the goroutine runs an actor: it is in the actor's handler, or about to call it.
+// runsActor reports whether the goroutine runs an actor. Such a goroutine is in the actor's handler, or about
+// to call the handler.
 func (s *Stack) runsActor() bool {
 	return slices.ContainsFunc(s.Functions, func(f string) bool {
 		return f == "github.com/gorun-hpc/gorun/runtime/actors.(*workers).turn" || f == "github.com/gorun-hpc/gorun/runtime/actors.(*mailbox).run" ||

@@ -12,9 +12,9 @@ import (
 
 // Timers returns the names, as of goruntime.FuncForPC, of the functions that timers of time.AfterFunc are
 // going to call. It returns false if the functions are not known. A context with a deadline has such a timer,
-// too. Timers omits it if no other context and no function of context.AfterFunc depends on the context. The
-// end of such a context wakes only goroutines that wait for its channel, and these are in the text of
-// goruntime.Stack.
+// too. Timers omits it if no other context and no function of context.AfterFunc depends on the context. The end
+// of such a context wakes only goroutines that wait for its channel. The text of goruntime.Stack shows these
+// goroutines.
 //
 // Go has no function that lists timers. Timers reads the scheduler's heaps of timers through /proc/self/mem, where
 // an invalid address causes an error instead of a crash. Each time, Timers makes a context with a deadline and

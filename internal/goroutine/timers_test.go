@@ -63,8 +63,8 @@ func TestTimers(t *testing.T) {
 	require.NotContains(t, pending(t), "goroutine_test.never")
 }
 
-// TestTimersThatFireAndAreReset checks that a timer that was reset is pending again, and that a
-// timer that has fired is not.
+// TestTimersThatFireAndAreReset checks that a timer that was reset is pending again. A timer that has fired
+// must not be pending.
 func TestTimersThatFireAndAreReset(t *testing.T) {
 	fired := make(chan struct{})
 	timer := time.AfterFunc(0, func() { close(fired) })

@@ -38,8 +38,8 @@ const (
 // pages of the block that did not exist. A short slice may therefore cost up to 2 MiB of memory around it.
 //
 // A collapse takes milliseconds. It sleeps most of this time, because the kernel waits until every processor
-// has run a work item (lru_add_drain_all). Therefore a goroutine of its own executes each collapse, one at a
-// time, with pauses between them. The caller of Note never waits.
+// has run a work item (lru_add_drain_all). Therefore a goroutine of its own executes each collapse. There is
+// only one collapse at a time, with pauses between the collapses. The caller of Note never waits.
 //
 // Traffic does nothing if huge pages are switched off ("never" in /sys/kernel/mm/transparent_hugepage/enabled)
 // or if their size is not 2 MiB. It also does nothing if the kernel cannot collapse memory on demand (before
@@ -115,8 +115,8 @@ func (t *Traffic) count(number uintptr, bytes int) {
 	}
 }
 
-// due begins the collapse of a block whose price has been paid. It does nothing while another collapse or the
-// pause after it lasts. The next copy from or to the block calls due again.
+// due begins the collapse of a block whose price has been paid. It does nothing during another collapse and
+// during the pause after that collapse. The next copy from or to the block calls due again.
 func (t *Traffic) due(number uintptr) {
 	if t.attempt != nil {
 		if !t.attempt.ended.Load() {

@@ -43,8 +43,8 @@ func (r *recorder) collapse(addr uintptr, _ int) error {
 	return r.answer
 }
 
-// bubble runs a test with a virtual clock. It passes a function that notes a copy, sleeps for a
-// second, and then waits for the goroutines that the copy has started.
+// bubble runs a test with a virtual clock. It passes a function to the test. This function notes a copy, sleeps
+// for a second, and then waits for the goroutines that the copy has started.
 func bubble(t *testing.T, r *recorder, run func(note func(b []byte))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

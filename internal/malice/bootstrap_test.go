@@ -226,9 +226,9 @@ func bootstrapScripts() (list [][]byte) {
 	return list
 }
 
-// TestMaliciousBootstrap checks that a rank can send anything to its agent without harm to the
-// others, on the node of the launcher and on another node. The other ranks must get each other's
-// cards, meet in their fences and end in order.
+// TestMaliciousBootstrap checks that the other ranks work whatever a rank sends to its agent. The malicious
+// rank is on the node of the launcher or on another node. The other ranks must get each other's cards, meet in
+// their fences and end in order.
 func TestMaliciousBootstrap(t *testing.T) {
 	list := bootstrapScripts()
 	step := 7

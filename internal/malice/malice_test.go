@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// patience ends a test that hangs. It allows for many jobs at a time and for other tests.
+	// patience ends a test that hangs. It is long enough for many jobs and other tests at the same time.
 	patience = 5 * time.Minute
 	// rounds is how often the ranks exchange all kinds of messages.
 	rounds = 3
@@ -217,8 +217,8 @@ func TestMaliciousRank(t *testing.T) {
 	require.Positive(t, all.Load())
 }
 
-// TestHonestRank checks that every message arrives if no FPDU is changed. Without this, messages might be
-// missing in the other tests for another reason than a changed FPDU.
+// TestHonestRank checks that every message arrives if no FPDU is changed. The other tests then need no other
+// reason for a missing message than a changed FPDU.
 func TestHonestRank(t *testing.T) {
 	changed, well := attack(t, nil)
 	require.Zero(t, changed)

@@ -152,8 +152,8 @@ func batchThreads(t *testing.T) (batch []int) {
 	return batch
 }
 
-// threadsOfGoroutines returns the threads that run goroutines. For this, it locks to threads more
-// goroutines than there were threads.
+// threadsOfGoroutines returns the threads that run goroutines. It finds them by locking goroutines to threads.
+// It starts more such goroutines than there were threads.
 func threadsOfGoroutines() map[int]bool {
 	const goroutines = 50
 	threads := make(chan int)

@@ -42,7 +42,7 @@ func Shrink(s *actor.ActorSystem) {
 		return
 	}
 	// The bucket of an actor is a hash modulo the number of buckets. The new number of buckets divides the
-	// old number. For this reason, an actor in one of the buckets that are kept stays in its bucket.
+	// old number. For this reason, an actor whose bucket is kept stays in that bucket.
 	all := table.LocalPIDs
 	table.LocalPIDs = slices.Clone(all[:Buckets])
 	for _, bucket := range all[Buckets:] {

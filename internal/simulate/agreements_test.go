@@ -9,7 +9,8 @@ import (
 )
 
 // TestDeathAtEveryEventOfAnAgreement kills a rank at each event of a job that agrees, revokes and
-// shrinks. In one job after the other, each rank is the victim, with and without loss of its messages.
+// shrinks. Each rank is the victim of some jobs. Messages of the victim may be lost. With GORUN_SOAK, there are
+// also jobs in which none is lost.
 func TestDeathAtEveryEventOfAnAgreement(t *testing.T) {
 	seeds, losses := int64(1), []bool{true}
 	switch {

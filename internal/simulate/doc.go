@@ -14,11 +14,11 @@
 // # Determinism
 //
 // The job runs in a bubble of testing/synctest, whose clock advances when every goroutine is blocked. One
-// goroutine of the network executes the events, one at a time. Before the next event it lets all other
-// goroutines run until they block. No two events of an ordered pair of ranks (type pair) have the same time.
-// For these reasons, ranks influence each other only through the order of the events, and the run of a rank
-// with one goroutine repeats exactly. Go's scheduler determines the order in which the goroutines of one rank
-// run. To make this order repeatable, RunSeeds and the tests set GOMAXPROCS to 1, and Run disables garbage
+// goroutine of the network executes the events, one at a time. Before the next event, this goroutine lets all
+// other goroutines run until they block. No two events of an ordered pair of ranks (type pair) have the same
+// time. For these reasons, ranks influence each other only through the order of the events, and the run of a
+// rank with one goroutine repeats exactly. Go's scheduler determines the order in which the goroutines of one
+// rank run. To make this order repeatable, RunSeeds and the tests set GOMAXPROCS to 1, and Run disables garbage
 // collection. Go fires timers of a bubble that expire at the same time in random order (timerWhen.less in
 // runtime/time.go). For this reason, no two sleeps of a rank end at the same time, and the record sorts the
 // events that have the same time.

@@ -80,7 +80,7 @@ func (op *operation) end(err error) {
 	op.issuer.ring()
 }
 
-// region is one exposed slice, with the address that keys have for its first byte.
+// region is one exposed slice. base is the address that a Key has for the slice's first byte.
 type region struct {
 	bytes  []byte
 	base   uint64

@@ -80,7 +80,7 @@ func collectiveSteps(r simulate.Rank) (err error) {
 	part, err := r.Comm().Split(color[r.Rank()], draw.IntN(3)*r.Rank()%2)
 	if err != nil {
 		// Other ranks may already have made the communicator of the part. This rank does not have this
-		// communicator, so that it cannot break it for the other ranks.
+		// communicator and therefore cannot break it.
 		if err = newLosses(r.Conditions).unexpected(err); err == nil {
 			err = simulate.ErrGivenUp
 		}
@@ -233,8 +233,8 @@ type operator struct {
 	fn func(a, b int64) int64
 }
 
-// operators returns three operators that commute, and one operator that does not commute, whose result is its
-// right operand.
+// operators returns three operators that commute, and one operator that does not commute. The result of the
+// last operator is its right operand.
 func operators() []operator {
 	last := func(_, b int64) int64 { return b }
 	return []operator{

@@ -54,8 +54,8 @@ func (p pattern) matches(m *parcel) bool {
 	return (p.source == runtime.AnySource || p.source == m.from) && (p.tag == runtime.AnyTag || p.tag == m.tag)
 }
 
-// run receives all messages. At any time, a receive for the first message in due is posted. A sender that
-// waits until that message is received therefore does not wait forever.
+// run receives all messages. At any time, a receive for the first message in due is posted. For this reason, a
+// sender that waits until that message is received does not wait forever.
 func (r *receiver) run() error {
 	if r.late {
 		// During this virtual time, many messages arrive before the first receive begins. The time differs

@@ -19,8 +19,8 @@ var ErrTimeout = errors.New("launch: the job did not end in time")
 const (
 	// grace is the time between SIGTERM and SIGKILL for a job that exceeds its time limit.
 	grace = 3 * time.Second
-	// testTimeout is the time limit for a job of a test. It only ends jobs that hang; no test result
-	// depends on its length.
+	// testTimeout is the time limit for a job of a test. It only ends jobs that hang. No test result depends on
+	// its length.
 	testTimeout = 2 * time.Minute
 )
 

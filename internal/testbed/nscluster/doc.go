@@ -12,7 +12,7 @@
 //	    h0      h1      h2      10.77.0.1, .2, .3/24 and fd77::1, ::2, ::3/64 on eth0
 //
 // It needs root, iproute2 and util-linux. SSH also needs openssh-server. If one of these is missing, the test
-// is skipped with a message that names the missing part. No process is left behind, even if the test is
-// killed, because the kernel kills the first process of a host when the thread that started it ends. All
-// other processes of the host end with the first process.
+// is skipped with a message that names the missing part. No process is left behind, even if the test is killed.
+// The kernel kills the first process of a host when the thread that started this process ends. All other
+// processes of the host end with the first process.
 package nscluster

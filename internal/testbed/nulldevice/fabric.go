@@ -70,8 +70,8 @@ func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 	return d, nil
 }
 
-// attributes returns the attributes of the adapter at addr. No two limits of the adapter are equal,
-// so that a test notices if code uses one limit in place of another.
+// attributes returns the attributes of the adapter at addr. All limits of the adapter differ, so that a test
+// notices if code uses one limit in place of another.
 func attributes(addr netip.Addr) provider.Attributes {
 	return provider.Attributes{
 		Provider: Name, Interface: addr.String(), Transport: "copies within the process",

@@ -74,8 +74,8 @@ func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the pa
 	return c
 }
 
-// Command returns an exec.Cmd that runs a command on h0, with SLURM_CONF in its environment, so that
-// Slurm's commands find this instance of Slurm.
+// Command returns an exec.Cmd that runs a command on h0. SLURM_CONF is in its environment, so that Slurm's
+// commands find this instance of Slurm.
 func (c *Cluster) Command(arg ...string) *exec.Cmd {
 	return c.Cluster.Command("h0", append([]string{"env", "SLURM_CONF=" + c.config}, arg...)...)
 }

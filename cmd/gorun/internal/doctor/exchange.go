@@ -62,9 +62,9 @@ type reply struct {
 	Answers     []Answer
 }
 
-// Serve runs on each host. It reads requests from in, the standard input, and writes its report and
-// the replies to out, the standard output. It returns at the end of in. network is the value of
-// -net; "" means every network.
+// Serve runs on each host. It reads requests from in (the standard input). It writes its report and the replies
+// to out (the standard output). It returns at the end of in. network is the value of -net; "" means every
+// network.
 func Serve(in io.Reader, out io.Writer, m *Machine, version, network string) (err error) {
 	r := Report{Version: version, Findings: m.Check(), Token: make([]byte, tokenBytes), PID: os.Getpid()}
 	_, _ = rand.Read(r.Token) // it never fails

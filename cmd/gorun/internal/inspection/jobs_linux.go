@@ -22,9 +22,9 @@ func suffix() string {
 	return fmt.Sprintf(".%08x", crc32.ChecksumIEEE([]byte(host)))
 }
 
-// Jobs returns the names of this user's jobs whose launcher runs on this machine, sorted. It removes
-// the sockets of jobs whose launcher was killed. The error names the directories that could not be
-// searched. The jobs in the other directories are returned even then.
+// Jobs returns the sorted names of this user's jobs whose launcher runs on this machine. It removes the sockets
+// of jobs whose launcher was killed. The error names the directories that could not be searched. The jobs in
+// the other directories are returned even then.
 func Jobs() ([]string, error) {
 	var jobs []string
 	var failed error

@@ -120,8 +120,8 @@ func ReadFrame(r *bufio.Reader) (Kind, []byte, error) {
 	return k, body[:n-1], nil
 }
 
-// Encode returns v as the JSON body of a frame. v must be of one of this package's types, all of
-// whose values can be encoded.
+// Encode returns v as the JSON body of a frame. v must have one of this package's types. All values of these
+// types can be encoded.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

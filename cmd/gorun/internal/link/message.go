@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// Text is a string that is encoded as base64, because JSON must be UTF-8, while names of files, arguments and
-// environment variables need not be UTF-8.
+// Text is a string that is encoded as base64. JSON must be UTF-8, but names of files, arguments and environment
+// variables need not be UTF-8.
 type Text string
 
 // MarshalText implements encoding.TextMarshaler.
@@ -62,7 +62,7 @@ type Digest struct {
 type Hello struct {
 	Node     [16]byte           // bootstrap.NodeID of its host
 	User     int                // effective user ID
-	Probe    Probe              // with which another agent can test whether it is on the same node as this agent
+	Probe    Probe              // with which another agent tests whether both agents are on one node
 	Machine  []placement.Domain // the processors that its ranks may use
 	Platform string             // GOOS/GOARCH of gorun
 	Gorun    Digest             // digest of its gorun; zero if the version identifies a release

@@ -7,8 +7,8 @@ type Spare struct {
 	Program int // index in the plan's programs
 }
 
-// SpareEnded reports that a spare process has ended before it took the place of a rank, or that it could
-// not be started.
+// SpareEnded reports that a spare process could not be started, or that it has ended before it took the place
+// of a rank.
 type SpareEnded struct {
 	Program int
 	Text    Text // how it ended, or why it could not be started

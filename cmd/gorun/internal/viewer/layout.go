@@ -20,8 +20,8 @@ const (
 	withStatus = 60
 )
 
-// arrange fits the parts of the view into the terminal. It is called after each message, so that it formats
-// only the ranks that are visible. arrange, refresh and measure make the text of ranks printable.
+// arrange fits the parts of the view into the terminal. It is called after each message. For this reason, it
+// formats only the ranks that are visible. arrange, refresh and measure make the text of ranks printable.
 func (m *Model) arrange() {
 	titles := m.titles()
 	titles = titles[:max(0, min(len(titles), m.height-withHelp+1))]

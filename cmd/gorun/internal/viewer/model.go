@@ -90,8 +90,8 @@ func (m Model) Init() tea.Cmd { return m.wait() }
 // Err returns the error that has ended the view. It is nil if the job has ended or the user has quit.
 func (m Model) Err() error { return m.err }
 
-// Signal returns the signal that has ended the view. It may have been sent, or the user may have pressed a
-// key that stands for it. Signal returns 0 if no signal has ended the view.
+// Signal returns the signal that has ended the view. Either the signal was sent, or the user has pressed a key
+// that stands for the signal. Signal returns 0 if no signal has ended the view.
 func (m Model) Signal() syscall.Signal { return m.signal }
 
 // Update handles a message.

@@ -19,7 +19,8 @@ type suspension struct {
 	signals chan<- os.Signal // receives SIGTSTP again after Run
 }
 
-// Run stops the process group, this process last, and returns when this process is continued.
+// Run stops the other processes of the process group first and this process last. It returns when this process
+// is continued.
 func (s suspension) Run() error {
 	resumed := make(chan os.Signal, 1)
 	signal.Notify(resumed, unix.SIGCONT)
