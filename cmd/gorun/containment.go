@@ -20,8 +20,8 @@ const containEnv = "GORUN_CONTAIN"
 //	           and for processes with GORUN_AGENT in their environment. A
 //	           process that clears its environment survives a kill -9 of gorun.
 //
-// With each containment, ranks get SIGKILL when gorun ends (Pdeathsig), and a watchdog (watchdog.go) kills
-// the other processes of the job if gorun is killed.
+// With each containment, ranks get SIGKILL when gorun ends (Pdeathsig). If gorun is killed, a watchdog
+// (watchdog.go) kills the other processes of the job.
 const (
 	containCgroup    = "cgroup"
 	containNamespace = "namespace"

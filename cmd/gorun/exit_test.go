@@ -121,8 +121,8 @@ func TestTooFewDescriptors(t *testing.T) {
 	require.Zero(t, got.code, got.err)
 }
 
-// TestHandledLossIsNoFailure checks that the loss of a rank does not count as a failure if the program
-// reports that it has recovered from it. Failures from which the program has not recovered do count.
+// TestHandledLossIsNoFailure checks that the loss of a rank does not count as a failure if the program reports
+// its recovery from the loss. Failures from which the program has not recovered do count.
 func TestHandledLossIsNoFailure(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
 	got := gorun(t, nil, helper([]string{"-np", "4", "-on-failure", "continue", "-report", name}, "die", "2", "9", "0", "handle")...)

@@ -13,7 +13,7 @@ import (
 )
 
 // forwarder sends the output of an agent's ranks to the launcher. It reads from each pipe only as much as the
-// window of the stream allows, so that a slow reader of the launcher's output slows down the ranks.
+// window of the stream allows. For this reason, a slow reader of the launcher's output slows down the ranks.
 type forwarder struct {
 	conn *link.Conn
 

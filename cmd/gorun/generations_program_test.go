@@ -14,8 +14,8 @@ import (
 )
 
 // enterGenerations is the program of a rank that enters each generation of the job, prints its place, and
-// leaves the job in the generation last. A rank kills itself in a generation if deaths contains the text
-// "generation:rank" for it.
+// leaves the job in the generation whose number is in last. A rank kills itself in a generation if deaths
+// contains the text "generation:rank" for it.
 func enterGenerations(s *bootstrap.Session, last string, deaths []string) int {
 	for {
 		err := enterGeneration(s, last, deaths)

@@ -38,8 +38,8 @@ const attemptsMax = 5
 // been waiting for a long time. If the reports together suggest that some ranks can never continue, the
 // launcher asks all ranks twice in a row. The second answers prove a deadlock if the numbers of the waits
 // (Doing.Stuck) are the same in both answers. In this case, a stuck rank has sent nothing between its two
-// answers. Messages that it sent before its first answer have arrived, because the other ranks poll for
-// messages before they give their second answers.
+// answers. Messages that it sent before its first answer do not change the result. The other ranks receive
+// these messages before they give their second answers, because they poll first.
 type hang struct {
 	stalled map[int]bootstrap.Doing // the last report of each rank
 	// suspecting is true while the launcher asks all ranks twice in a row, because some of them look
@@ -194,7 +194,7 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 
 // stagnant reports that, for the time of -stall, no rank has called gorun or ended a wait (Doing.Quiet). The
 // job goes on, because this does not prove a deadlock. If a rank has called gorun or ended a wait within this
-// time, stagnant sets the timer again for the rest of the time.
+// time, stagnant restarts the timer with the rest of the time.
 func (j *job) stagnant(list []bootstrap.Doing) {
 	waiting, quiet := false, j.opts.stall.Seconds()
 	for _, d := range list {

@@ -46,8 +46,8 @@ func (n *node) assign(ranks []*rank, bind placement.Kind) {
 	}
 }
 
-// bindRanks assigns processors to each rank. If each rank gets a core, it chooses processors to which no
-// other job has bound a rank, and reserves them until this process ends.
+// bindRanks assigns processors to each rank. If each rank gets a core, bindRanks chooses processors to which no
+// other job has bound a rank. It reserves these processors until this process ends.
 func (n *node) bindRanks() error {
 	machine := n.machine
 	if n.bind == placement.Core {

@@ -41,8 +41,8 @@ func TestOptionsOfTheJob(t *testing.T) {
 	}, o)
 }
 
-// Ranks are placed by slots, by node or with -ppn. With -ppn the slots of the hosts do not count,
-// and the default of -np is the number of ranks that all hosts together take.
+// Ranks are placed by slots, by node or with -ppn. With -ppn, the slots of the hosts do not count. The default
+// of -np is then the number of ranks that all hosts together take.
 func TestPlacementOptions(t *testing.T) {
 	for line, want := range map[string][]int{
 		"-host h1:2,h2 a":                     {0, 0, 1},

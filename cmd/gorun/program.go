@@ -66,8 +66,8 @@ func needsBuild(program string) bool {
 	return strings.HasSuffix(program, ".go") && st.Mode()&0o111 == 0
 }
 
-// isImportPath reports whether the name of a program, for which there is no file, can be the import
-// path of a package, such as example.org/module/command.
+// isImportPath reports whether the name of a program can be the import path of a package, such as
+// example.org/module/command. The caller has found no file of this name.
 func isImportPath(program string) bool {
 	return strings.Contains(program, "/") && !strings.HasPrefix(program, "/") &&
 		!strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "../")

@@ -7,9 +7,9 @@ import (
 )
 
 // catchSignals returns the channel of all signals that gorun acts on or passes on. A signal that was ignored
-// when gorun was started (by nohup, or by a shell for a background job) stays ignored, in the ranks as well.
-// SIGPIPE is caught so that a write to a closed pipe does not kill gorun. The write returns an error, and
-// gorun then ends the ranks.
+// when gorun was started (by nohup, or by a shell for a background job) stays ignored, also in the ranks.
+// SIGPIPE is caught so that a write to a closed pipe does not kill gorun. The write returns an error, and gorun
+// then ends the ranks.
 func catchSignals() chan os.Signal {
 	// The buffer holds a burst of signals, because package signal drops signals for which the channel has no
 	// room.

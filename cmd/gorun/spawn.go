@@ -55,8 +55,8 @@ type spawner struct {
 // wiring connects the streams and the bootstrap sockets of a node's ranks. Its functions are called
 // from several goroutines.
 type wiring struct {
-	// input returns the file that a rank reads, or nil for an empty input, and whether the spawner
-	// has to close the file after the start.
+	// input returns the file that a rank reads, or nil for an empty input. If owned is true, the spawner has to
+	// close the file after the start.
 	input func(r *rank) (f *os.File, owned bool, err error)
 	// stdout is the standard output of all ranks, or nil if each rank gets a pipe.
 	stdout *os.File
@@ -68,8 +68,8 @@ type wiring struct {
 	serve func(r *rank)
 }
 
-// newSpawner makes the resources that the ranks of a node share. common holds the values that are the same
-// for all ranks of the world; generations is the maximum number of generations of the job.
+// newSpawner makes the resources that the ranks of a node share. common holds the values that are the same for
+// all ranks of the world. generations is the maximum number of generations of the job.
 func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
 	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common, generations: generations}
 	var err error

@@ -60,8 +60,8 @@ func TestFluxStart(t *testing.T) {
 	require.Equal(t, 4, strings.Count(r.out.String(), " of 4\n"), r.out.String())
 }
 
-// In the launcher of an MPIJob, gorun reads the host file for Open MPI, MPICH or Intel MPI, which has the
-// syntax of that system. It also uses the arguments for ssh that the MPI Operator passes.
+// In the launcher of an MPIJob, gorun reads the host file for Open MPI, MPICH or Intel MPI. Each of these host
+// files has a syntax of its own. gorun also uses the arguments for ssh that the MPI Operator passes.
 func TestHostFilesOfTheMPIOperator(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ssh"), []byte(`#!/bin/sh
@@ -89,8 +89,8 @@ exec "$@"
 	}
 }
 
-// If a rank in a pod starts gorun, that gorun runs a job only in this pod, because the other pods still
-// belong to the outer job.
+// If a rank in a pod starts a gorun, this inner gorun runs its job only in the same pod, because the other pods
+// still belong to the outer job.
 func TestGorunOfARankInAPod(t *testing.T) {
 	env := []string{"GORUN_PODS=2", "JOB_COMPLETION_INDEX=1", "GORUN_POD_ROOT=127.0.0.1:1", "GORUN_RANK=1"}
 	r := command(t, env, helper([]string{"-np", "2"}, "join")...)

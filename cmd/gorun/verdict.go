@@ -48,9 +48,9 @@ func (v *verdict) blame(f failure) {
 	v.later = append(v.later, f)
 }
 
-// root returns the index in later of the failure that has caused the first failure, or -1 if the first
-// failure has no known cause. If the connection between two ranks is broken, each rank names the other as the
-// cause. In this case, the first failure counts.
+// root finds the failure that has caused the first failure, and returns its index in the slice later. It
+// returns -1 if the first failure has no known cause. If the connection between two ranks is broken, each rank
+// names the other as the cause. In this case, the first failure counts.
 func (v *verdict) root() int {
 	at, f := -1, v.first
 	for range v.later {

@@ -100,7 +100,7 @@ func (j *job) awaitPods() error {
 	return err
 }
 
-// receivePods greets each pod that connects in a goroutine of its own. It returns when all pods are there.
+// receivePods waits until all pods are there. It greets each pod in a goroutine of its own.
 func (j *job) receivePods() error {
 	late := time.NewTimer(j.opts.answer)
 	defer late.Stop()

@@ -73,8 +73,8 @@ func (m *memory) heaps(one uint64) []uint64 {
 var allProcessors atomic.Uint64
 
 // processors returns the addresses of all runtime.p. They are the elements of the slice runtime.allp.
-// processors searches the global variables for this slice. It recognizes the slice by two facts: its length
-// is GOMAXPROCS, and one of its elements is the address of the runtime.p that contains the given heap.
+// processors searches the global variables for this slice. It recognizes the slice by two facts. The length of
+// the slice is GOMAXPROCS, and one element is the address of the runtime.p that contains the given heap.
 func (m *memory) processors(heap uint64) []uint64 {
 	n := uint64(goruntime.GOMAXPROCS(0))
 	if at := allProcessors.Load(); at != 0 {

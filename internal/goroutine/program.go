@@ -15,9 +15,9 @@ import (
 // protoactor and of the handling of signals do not belong to the program. They belong to it only while they
 // call the program or carry out an operation of package collectives.
 //
-// AllIn returns false if a goroutine of the program sleeps, computes, reads or waits for a lock or a channel,
-// because it may continue. It also returns false if it cannot parse the text. A function of time.AfterFunc
-// that has not run yet is not in the text. Timers returns such functions.
+// AllIn returns false if a goroutine of the program sleeps, computes, reads, or waits for a lock or a channel.
+// Such a goroutine may continue. It also returns false if it cannot parse the text. A function of
+// time.AfterFunc that has not run yet is not in the text. Timers returns such functions.
 func AllIn(text string, n int, functions ...string) bool {
 	all, ok := Parse(text)
 	if !ok {

@@ -21,8 +21,8 @@ func TestFaultIn(t *testing.T) {
 	require.Less(t, readFaults(t, hugepages.FaultIn), int64(faultInPages/2), "others are faults of the Go runtime")
 }
 
-// readFaults maps new shared memory, calls prepare with the memory, and returns how many page
-// faults this process takes while it reads each page.
+// readFaults maps new shared memory and calls prepare with the memory. It returns how many page faults this
+// process takes while it then reads each page.
 func readFaults(t *testing.T, prepare func(b []byte)) int64 {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, faultInPages*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)

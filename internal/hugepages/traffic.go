@@ -28,8 +28,8 @@ const (
 	// blocksMax bounds the number of blocks in the table. If the table is full, a new block clears it, and
 	// counting begins again.
 	blocksMax = 1 << 12
-	// settled is the value of block.left for a block that is no longer collapsed, because it is a huge page
-	// or cannot become one.
+	// settled is the value of block.left for a block that will not be collapsed, because the block is a huge
+	// page or cannot become a huge page.
 	settled = math.MaxInt
 )
 

@@ -217,8 +217,8 @@ func TestMaliciousRank(t *testing.T) {
 	require.Positive(t, all.Load())
 }
 
-// TestHonestRank checks that every message arrives if no FPDU is changed. The other tests then need no other
-// reason for a missing message than a changed FPDU.
+// TestHonestRank checks that every message arrives if no FPDU is changed. If messages are missing in the other
+// tests, the reason is therefore a changed FPDU.
 func TestHonestRank(t *testing.T) {
 	changed, well := attack(t, nil)
 	require.Zero(t, changed)

@@ -13,9 +13,9 @@
 // poll the network. Under SCHED_BATCH, it does this work at once on an idle core, and a tick later on a busy
 // core.
 //
-// Ranks that share a processor yield it all the time, and the monitor may run at each yield. In the first 4
-// ms, the monitor runs more than ten thousand times a second, and the kernel has one more thread to choose
-// from. For this reason, Defer makes the monitor's sleeps up to 0.5 ms longer if the process has the
+// Ranks that share a processor yield it all the time, and the monitor may run at each yield. In the first 4 ms,
+// the monitor runs at a rate of more than ten thousand times a second, and the kernel has one more thread to
+// choose from. For this reason, Defer makes the monitor's sleeps up to 0.5 ms longer if the process has the
 // privilege. With 4 ranks on 2 processors, each of the first 1,000 barriers then takes 3.9 us instead of 6.0
 // us. This is as fast as the later barriers. The longer sleeps have a cost. If a goroutine waits for the
 // processor of another goroutine that is in a system call, it waits up to 0.5 ms longer.

@@ -95,8 +95,8 @@ func (d *Decider) Wants(n int, look func() Pace) bool {
 	return true
 }
 
-// stop turns the Decider off. It sets the payload until the next look, and doubles the payload for the look
-// after that.
+// stop turns the Decider off. It sets next to wait, which is the payload until the next look. Then it doubles
+// wait, up to Limits.Most.
 func (d *Decider) stop() {
 	d.on, d.vain = false, 0
 	d.next, d.wait = d.wait, min(2*d.wait, d.limits.Most)

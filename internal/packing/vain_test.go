@@ -36,8 +36,7 @@ func vain(bytes int, try func(d *packing.Decider)) (at []int) {
 }
 
 // TestRandomDataIsTriedRarely checks how many pieces of random data the decider tries in vain: at first at
-// most one in four, later one in a thousand. The cost of all tries is therefore the cost of one try times
-// this number.
+// most one in four, later one in a thousand. The cost of all tries is the cost of one try times this number.
 func TestRandomDataIsTriedRarely(t *testing.T) {
 	random := noise(piece)
 	at := vain(1<<30, func(d *packing.Decider) {

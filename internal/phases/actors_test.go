@@ -32,7 +32,7 @@ func (r *rank) startActors() (err error) {
 				c.Respond(i)
 			}
 		},
-		// relay forwards a request to the actor slow of the next rank, and does not wait for the answer.
+		// relay forwards a request to the actor "slow" of the next rank, and does not wait for the answer.
 		"relay": func(c actor.Context) {
 			if i, ok := c.Message().(int); ok {
 				answer := c.RequestFuture(r.system.PID(r.next(), "slow"), i, unlimited)
@@ -45,7 +45,7 @@ func (r *rank) startActors() (err error) {
 			}
 		},
 		"mute": func(actor.Context) {},
-		// asker waits for an answer of the actor asker of the next rank.
+		// asker waits for an answer of the actor "asker" of the next rank.
 		"asker": func(c actor.Context) {
 			if text, ok := c.Message().(string); ok {
 				_, _ = c.RequestFuture(r.system.PID(r.next(), "asker"), text, unlimited).Result()

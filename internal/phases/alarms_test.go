@@ -26,8 +26,8 @@ const (
 // soak reports whether long tests may run.
 func soak() bool { return os.Getenv("GORUN_SOAK") == "1" }
 
-// seeds returns how many programs run: few, or the number in GORUN_PHASES, or 300 with
-// GORUN_SOAK=1.
+// seeds returns how many programs run: the number in GORUN_PHASES, or 300 with GORUN_SOAK=1, or else the
+// argument few.
 func seeds(t *testing.T, few int) int {
 	t.Helper()
 	if text := os.Getenv("GORUN_PHASES"); text != "" {

@@ -82,8 +82,8 @@ var lengths = []int{1, 9000}
 // mismatchName names the end of a program that has a mismatch in place of a deadlock.
 func mismatchName(m mismatch, n int) string { return fmt.Sprintf("mismatch %d %s", n, m.name) }
 
-// runMismatch makes the calls of the end of a program, and returns the error of this rank. The
-// error says if the memory of rank 0 was overwritten by another rank, whose call differs.
+// runMismatch makes the calls of the mismatch that the argument end names, and returns the error of this rank.
+// If the call of another rank has overwritten memory of rank 0, the error says so.
 func (r *rank) runMismatch(end string) error {
 	for _, m := range mismatches {
 		for _, n := range lengths {
@@ -148,9 +148,9 @@ func onEveryKind(t *testing.T, flags ...string) {
 	}
 }
 
-// TestMismatchesOnANode and the two tests after it check that an error names both ranks and both
-// source lines of calls that differ, before any memory is overwritten. The ranks are on a node,
-// on the network, and on several hosts.
+// TestMismatchesOnANode and the two tests after it make calls that differ. The error must name both ranks and
+// both source lines, before any memory is overwritten. The ranks are on a node, on the network, and on several
+// hosts.
 func TestMismatchesOnANode(t *testing.T)      { onEveryKind(t, "-transport", "shm") }
 func TestMismatchesOnTheNetwork(t *testing.T) { onEveryKind(t, "-transport", "rdma") }
 

@@ -135,7 +135,7 @@ func needsActors(phases []phase, end string) bool {
 	return false
 }
 
-// isLate reports whether this rank is the one for which the others wait.
+// isLate reports whether the other ranks wait for this rank.
 func (r *rank) isLate(p phase) bool { return r.Rank() == p.late }
 
 // next returns the next rank in a ring.

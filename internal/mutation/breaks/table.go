@@ -38,7 +38,7 @@ func Table(pkg string) string {
 	return path.Join(Tables, strings.ReplaceAll(pkg, "/", "_")+".txt")
 }
 
-// Packages returns the directories of the packages in the module at root that have a table, sorted.
+// Packages returns the sorted directories of those packages in the module at root that have a table.
 func Packages(root string) ([]string, error) {
 	names, err := filepath.Glob(filepath.Join(root, Tables, "*.txt"))
 	if err != nil {

@@ -36,9 +36,9 @@ type Result struct {
 var jobs atomic.Int64
 
 // Execute runs a command, with additional environment variables, to its end. If the command takes longer than
-// timeout, Execute sends it SIGTERM, then kills it and all processes that it has started, and returns
-// ErrTimeout. An exit code other than 0 is also an error. The Result is valid even if Execute returns one of
-// these errors.
+// timeout, Execute sends SIGTERM to the command. Then it kills the command and all processes that the command
+// has started, and returns ErrTimeout. An exit code other than 0 is also an error. The Result is valid even if
+// Execute returns one of these errors.
 func Execute(ctx context.Context, timeout time.Duration, env []string, command ...string) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -98,7 +98,7 @@ type packet struct {
 }
 
 // carry forwards frames. It reads them from the file in the argument from, and writes them to the file in the
-// argument to, until the file that it reads is closed.
+// argument to. It ends when the file that it reads is closed.
 func (s Slow) carry(from, to *os.File) {
 	const frameMax = slowMTU + 14
 	queue := make(chan packet, 2*int(float64(s.Rate)/8/frameMax*(s.Delay.Seconds()+0.02))+1000)

@@ -25,8 +25,8 @@ func NewFabric() *Fabric {
 	return &Fabric{hosts: map[netip.Addr]*device{}, points: map[netip.AddrPort]*point{}, port: portFirst}
 }
 
-// portFirst is the first of the dynamic ports (RFC 6335 section 6), which are assigned if the consumer does
-// not ask for a certain port.
+// portFirst is the first of the dynamic ports (RFC 6335 section 6). A dynamic port is assigned if the consumer
+// does not ask for a certain port.
 const portFirst = 49152
 
 // Host is a provider with one interface, which has the address Addr on Fabric.

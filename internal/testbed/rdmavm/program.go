@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestProgram puts the program of the running test into a directory of this machine, under the name
-// "tests", in a form that runs in a guest. If the running program is dynamically linked, TestProgram
-// builds the tests again without cgo.
+// TestProgram writes the program of the running test to the file "tests" in a directory of this machine. A
+// guest can run this file. If the running program is dynamically linked, TestProgram builds the tests again
+// without cgo.
 func TestProgram(tb testing.TB, dir string) {
 	tb.Helper()
 	self, err := os.Executable()

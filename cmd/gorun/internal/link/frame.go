@@ -90,9 +90,9 @@ func AppendFrame(dst []byte, k Kind, parts ...[]byte) []byte {
 	return append(dst, frameEnd)
 }
 
-// ReadFrame reads a frame. The body belongs to the caller. The error is io.EOF if the stream ends
-// before a frame, io.ErrUnexpectedEOF if it ends within one, and wraps ErrMalformed for a malformed
-// frame.
+// ReadFrame reads a frame. The body belongs to the caller. The error is io.EOF if the stream ends before a
+// frame, and io.ErrUnexpectedEOF if it ends within a frame. For a malformed frame, the error wraps
+// ErrMalformed.
 func ReadFrame(r *bufio.Reader) (Kind, []byte, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {

@@ -42,9 +42,9 @@ func (suspension) SetStdout(io.Writer) {}
 // SetStderr does nothing, because Run does not write.
 func (suspension) SetStderr(io.Writer) {}
 
-// orphaned reports whether the process group of this process is orphaned (setpgid(2)): the nearest ancestor
-// outside of the group is not in the group's session. The kernel does not stop such a group by signals of a
-// terminal, because no shell would continue it.
+// orphaned reports whether the process group of this process is orphaned (setpgid(2)). It is orphaned if the
+// nearest ancestor outside of the group is not in the group's session. The kernel does not stop such a group by
+// signals of a terminal, because no shell would continue it.
 func orphaned() bool {
 	group, above := unix.Getpgrp(), os.Getppid()
 	for above > 0 {
