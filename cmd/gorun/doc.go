@@ -10,7 +10,7 @@
 //
 //   - The exit code is the exit code of the first rank that failed, or 128+n if signal n ended that rank. It is
 //     86 after a deadlock, and 124 after -timeout. It is 125 for an error of gorun itself (bad flags, a failed
-//     build, no processes), 126 if a program cannot be executed, and 127 if a program does not exist.
+//     build, no processes). It is 126 if a program cannot be executed, and 127 if a program does not exist.
 //   - If a rank ends because gorun ends the job, gorun never reports that rank as the cause.
 //   - Output is byte-exact. Lines of different ranks do not mix. With -l, -prefix or -timestamp, each line
 //     starts with a tag. Without these flags, gorun adds nothing to the output.

@@ -130,9 +130,9 @@ func (e *enduring) generation(w *runtime.World) error {
 }
 
 // restore returns the step with which the rank goes on, and sets state to the state before that step. All ranks
-// begin with step 0 again if the copies of a rank are lost. The copies are lost if the rank and the rank that
-// keeps its copies are both lost, one after the other, and not all ranks have restored their state between the
-// two losses.
+// begin with step 0 again if the copies of a rank are lost. The copies are lost if first the rank and then the
+// rank that keeps its copies is lost, or in reverse order, and not all ranks have restored their state in
+// between.
 func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
 	for i := range state {
 		state[i] = int64(w.Rank()*e.width + i)
