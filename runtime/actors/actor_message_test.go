@@ -14,7 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Kinds of actor messages and of their contents on the wire.
+// Numbers on the wire: kinds of actor messages, types of their contents, and the engine's context
+// of long messages.
 const (
 	wireName = 1 + iota
 	wireUser
@@ -30,7 +31,7 @@ const (
 	contextLarge = 1<<32 - 2
 )
 
-// ignore is an actor receiver that drops everything.
+// ignore is an engine.ActorReceiver that drops all messages and events.
 type ignore struct{}
 
 func (ignore) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) {}
@@ -39,8 +40,8 @@ func (ignore) Refused(*engine.Stream)                                         {}
 func (ignore) Closed(int, uint32)                                             {}
 func (ignore) Lost(int, error)                                                {}
 
-// wire has the engine of rank 0, which has no actors, and the actors of rank 1. The test itself
-// makes each actor message of rank 0.
+// wire has the engine of rank 0 and the System of rank 1. Rank 0 has no System: the test itself
+// makes each actor message that rank 0 sends.
 type wire struct {
 	e *engine.Engine
 	s *actors.System
@@ -105,7 +106,8 @@ func (w *wire) text(tb testing.TB, l *engine.Stream, s string) {
 	w.send(tb, l, l.Number(), wireUser, 0, wireString, []byte(s))
 }
 
-// announce sends the announcement of a long message.
+// announce sends the announcement of a long message, whose bytes follow as a message of the engine
+// (see large.go).
 func (w *wire) announce(tb testing.TB, l *engine.Stream, kind uint32, length uint64, tag uint32) {
 	tb.Helper()
 	body := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, length), tag)
@@ -128,9 +130,9 @@ func (w *wire) barrier(tb testing.TB, done <-chan any) {
 	}
 }
 
-// TestOrderOfLongMessagesToALateActor sends messages to an actor that does not exist yet. They
-// must be delivered in order, whether the actor is spawned before or after the bytes of the long
-// messages arrive.
+// TestOrderOfLongMessagesToALateActor sends messages to an actor that does not exist yet. The
+// messages must be delivered in order, whether the actor is spawned before or after the bytes of
+// the long messages arrive.
 func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 	long := func(first byte) []byte { b := make([]byte, 5000); b[0] = first; return b }
 	for name, c := range map[string]struct {
@@ -176,8 +178,8 @@ func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 }
 
 // TestLongMessagesComeTogether checks that the long messages for an actor are fetched at the same
-// time, so that the first does not delay the others. All messages must be delivered in order, the
-// short messages too.
+// time, so that the first does not delay the others. All messages, long and short, must be
+// delivered in order.
 func TestLongMessagesComeTogether(t *testing.T) {
 	for name, kind := range map[string]uint32{"string": wireString, "bytes": wireBytes} {
 		t.Run(name, func(t *testing.T) {
@@ -222,8 +224,8 @@ func pattern(n, seed int) []byte {
 }
 
 // TestDeathAmongLongMessages checks the death of a sender with several long messages in progress.
-// The first message that did not arrive is lost, together with all later messages, even those
-// that arrived.
+// The first message whose bytes did not arrive is lost. All later messages are lost too, even if
+// their bytes arrived.
 func TestDeathAmongLongMessages(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)

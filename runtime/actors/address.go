@@ -11,8 +11,8 @@ import (
 // address returns the address part of the PIDs of a rank's actors. epoch is the generation of the job.
 func address(rank int, epoch uint32) string { return port.Address(rank, epoch) }
 
-// parseAddress parses an address. It accepts only addresses in the form in which the function address
-// returns them. It does not allocate a string, because it is called for every answer to a Future.
+// parseAddress parses an address. It accepts exactly the addresses that the function address can
+// return. It does not allocate a string, because it is called for every answer to a Future.
 func parseAddress(a string) (rank int, epoch uint32, err error) {
 	rest, ok := strings.CutPrefix(a, port.AddressPrefix)
 	number, life, later := strings.Cut(rest, "@")

@@ -1,8 +1,9 @@
 package actors
 
-// arrivalQueue holds the arrivals from the engine, in order. Consecutive plain messages (see
-// inbound.plain) of one stream form one arrival, a run. deliverRun looks up the addressee of a run
-// only once. The messages of a run are stored as items, the form in which a mailbox holds them.
+// arrivalQueue holds the messages and events (type arrival) that the engine has passed to this
+// package, in order. Consecutive plain messages (see inbound.plain) of one stream form one arrival,
+// a run. deliverRun looks up the addressee of a run only once. The messages of a run are stored as
+// items, the form in which a mailbox holds them.
 type arrivalQueue struct {
 	list []arrival
 	// items holds the messages of the runs in list, one run after the other.
@@ -48,11 +49,12 @@ func (p *inbound) deliverAll() (woke bool) {
 	return woke
 }
 
-// runWhole is the smallest length of a run that is copied directly to its mailbox. Shorter runs are
-// first collected in inbound.batch with other messages for the same mailbox.
+// runWhole is the smallest size, in messages, of a run that is copied directly to its mailbox. A
+// shorter run is first collected in inbound.batch with other messages for the same mailbox.
 const runWhole = 16
 
-// deliverRun delivers the messages of a run. Its result has the same meaning as the result of deliver.
+// deliverRun delivers the messages of a run. Like deliver, it returns true if a goroutine may have
+// become runnable without a push to the workers.
 func (p *inbound) deliverRun(a *arrival, items []item) (woke bool) {
 	to := a.in.flowing()
 	if to == nil {

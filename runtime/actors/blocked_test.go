@@ -61,7 +61,7 @@ func TestBlockedActorsAreNamed(t *testing.T) {
 }
 
 // TestWaitForAFutureIsNamed checks that the report of a rank that waits for an actor's answer has
-// the source line.
+// the source line of the wait.
 func TestWaitForAFutureIsNamed(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s, err := actors.Of(w)

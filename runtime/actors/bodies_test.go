@@ -16,8 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Types of messages: one for each way to decode a message that the package's own types do not
-// use.
+// Message types of the test. Each uses a kind of encoding that the predefined types do not use.
 type (
 	spaced struct { // plain data with padding
 		A byte
@@ -123,10 +122,10 @@ func outcome(tb testing.TB, got <-chan any, dead <-chan *actors.DeadLetter) (any
 	}
 }
 
-// TestTruncatedBodies sends every truncation of every kind of message, and the message with an
-// additional byte, in an actor message and after an announcement. The result must be a message of
-// the same type, or a dead letter that is counted, also for a request. Later messages must
-// arrive.
+// TestTruncatedBodies truncates each message of bodies at every length, and also appends a byte to
+// it. It sends the result once in an actor message and once as a long message. Each result must be
+// delivered as a message of the same type or become a dead letter that is counted. A later message
+// must arrive.
 func TestTruncatedBodies(t *testing.T) {
 	for i, m := range bodies {
 		t.Run(fmt.Sprintf("%d %T", i, m), func(t *testing.T) {
@@ -236,7 +235,7 @@ func (garbledCodec) Decode(b []byte, _ *garbled) error {
 
 func init() { actors.RegisterCodec[garbled](garbledCodec{}) }
 
-// TestRequestsOfRubbishAreAnswered checks a request that cannot be decoded. The request must be
+// TestRequestsOfRubbishAreAnswered checks a request that cannot be decoded. The request must become
 // one dead letter at the receiver, counted as malformed, and the sender must get an answer.
 func TestRequestsOfRubbishAreAnswered(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{MaxEager: 700, EagerBest: 300}, nil)

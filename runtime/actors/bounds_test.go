@@ -54,8 +54,8 @@ func TestSelfFlood(t *testing.T) {
 					refused++
 				}
 				require.Positive(t, refused)
-				// The messages that fit have 64 bytes each and fill the mailbox and the outbox,
-				// with a tolerance of two messages.
+				// Each message counts as 64 bytes. The messages that fit fill the mailbox and the
+				// outbox; the test tolerates a difference of two messages.
 				require.InDelta(t, n-(small.Mailbox+small.Outbox)/64, refused, 2)
 				total := make(chan int, 1)
 				require.Eventually(t, func() bool {
@@ -67,7 +67,7 @@ func TestSelfFlood(t *testing.T) {
 	}
 }
 
-// chatter sends its neighbour more messages than it gets, until it is stopped.
+// chatter is an actor that sends its neighbour factor messages for each message that it gets.
 type chatter struct {
 	next   *actor.PID
 	taken  *atomic.Int64
@@ -170,9 +170,9 @@ func testBackPressureThroughAChain(t *testing.T) {
 						sent.Add(1)
 					}
 				})
-				// 232 messages, one window, go to the slow actor. One more message is in the
-				// outbox of the relay, which therefore does not run. The relay's sender has used
-				// one window, got half a window back, and used this half.
+				// The relay sends 232 messages, which fill one window, to the slow actor. One more
+				// message is in the outbox of the relay, which therefore does not run. The relay's
+				// sender has used one window, got half a window back, and used this half.
 				require.EventuallyWithT(t, func(t *assert.CollectT) {
 					assert.EqualValues(t, 233, passed.Load(), "messages of the relay")
 					assert.EqualValues(t, 349, sent.Load(), "messages of its sender")

@@ -14,7 +14,7 @@ import (
 
 // control sends a message that needs no credit: a probe, or a system message of protoactor. If the
 // stream was closed, control repeats the send on a new stream. The error is the loss of the rank, or
-// an error of the head's encoding.
+// a failure to encode h.
 func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) error {
 	defer goruntime.KeepAlive(r)
 	for {
@@ -43,8 +43,8 @@ func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 }
 
 // sendSystem sends a system message to the receiver that key identifies. If name is empty, the receiver
-// is the actor of r. Otherwise the receiver is the future with this name, and r is the remote without a
-// name of the future's rank.
+// is the actor of r. Otherwise the receiver is the future with this name, and r is the nameless remote
+// of the future's rank (see namelessOf).
 func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name string) {
 	h := codec.Head{Name: name}
 	var body []byte

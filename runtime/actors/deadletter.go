@@ -12,8 +12,8 @@ import (
 )
 
 // deadLetter publishes and logs a message that cannot be delivered, and releases the message's arena
-// memory. message may be in an envelope. If the envelope names a sender, the sender gets a
-// DeadLetterResponse, because it may wait for an answer.
+// memory. message may be in an envelope of protoactor (actor.MessageEnvelope). If the envelope names
+// a sender, the sender gets a DeadLetterResponse, because it may wait for an answer.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	if later := s.successor(); later != nil {
 		s, why = later, fmt.Errorf("%w: %s is of generation %d of the job, this is %d", ErrStale, name(pid), s.epoch, later.epoch)

@@ -33,8 +33,9 @@
 // PID of an actor that need not exist yet. Messages wait for the actor, within the bounds below,
 // until Config.Patience has passed. Then they become dead letters.
 //
-// Messages to an actor of this rank wait in the same way if System.PID has made the PID. If another
-// PID of this rank has no actor, a message to this PID becomes a dead letter at once.
+// Messages to an actor of this rank wait in the same way if System.PID has made the PID. A PID that
+// was made otherwise may have no actor. A message to such a PID of this rank becomes a dead letter
+// at once.
 //
 // A *actor.PID caches its Process. Therefore two ranks of runtime.Local must not share a *actor.PID.
 // Make a copy for each rank with actor.NewPID.

@@ -7,10 +7,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// endWaits ends all waits: messages that wait for pending actors, senders that wait for space, futures,
-// and the receive timeouts of actors. Each of these waits would keep the World in memory until its
-// timeout, or for ever. The caller has ended the engine and the workers. endWaits does not touch an
-// actor whose handler has not returned.
+// endWaits ends all waits: messages that wait for actors that do not exist yet, senders that wait for
+// space, futures, and the receive timeouts of actors. Each of these waits would keep the World in
+// memory until its timeout, or for ever. The caller has ended the engine and the workers. endWaits does
+// not touch an actor whose handler has not returned.
 func (s *System) endWaits() {
 	s.closed.Store(true)
 	s.inbound.settle()

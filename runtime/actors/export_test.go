@@ -48,7 +48,7 @@ func Travels(m any) (name, layout string, body []byte, err error) {
 	return c.Name, c.Layout, body, err
 }
 
-// NameRequest returns a request to the actor of the names.
+// NameRequest returns a request to the names actor of a rank (see NamesID).
 func NameRequest(what int, name, address, id string, keeper int) any {
 	return nameRequest{what, name, address, id, keeper}
 }
@@ -58,11 +58,11 @@ func NameAnswer(name, address, id string, refused bool) any {
 	return nameAnswer{name, address, id, refused}
 }
 
-// NamesID is the ID of the actor of the names, which stores the names that its rank keeps.
+// NamesID is the ID of the names actor of each rank, which stores the names that its rank keeps.
 const NamesID = namesID
 
-// NameFind and NameRemove are the What of a NameRequest that looks up or removes a name. NameEnd is the first
-// invalid What.
+// NameFind and NameRemove are values of the field What of a request: they look up and remove a name. NameEnd
+// is the first invalid value.
 const (
 	NameFind   = nameFind
 	NameRemove = nameRemove

@@ -63,8 +63,8 @@ func (w *fakeWorld) Hold(n int) (any, error) {
 	return &fakeMessage{make([]byte, n)}, nil
 }
 
-// fake makes the actors of n ranks over a fake transport. epochs has the epochs of the ranks. A
-// missing epoch is 0.
+// fake makes the Systems of n ranks over a fake transport. epochs has, by rank, the generation of
+// the job in which the rank is. A rank that is missing there is in generation 0.
 func fake(t *testing.T, n int, o transporttest.FakeOptions, epochs map[int]int) (*transporttest.Fake, []*actors.System) {
 	t.Helper()
 	o.NoHandover = true
@@ -77,7 +77,7 @@ func fake(t *testing.T, n int, o transporttest.FakeOptions, epochs map[int]int) 
 }
 
 // fakeRank makes the engine of a rank over a fake transport. It returns a function that makes the
-// actors.
+// rank's System.
 func fakeRank(t *testing.T, f *transporttest.Fake, n, rank int, cfg engine.Config) func(epoch int) *actors.System {
 	t.Helper()
 	tr := f.Transport(rank)
@@ -99,9 +99,9 @@ func fakeRank(t *testing.T, f *transporttest.Fake, n, rank int, cfg engine.Confi
 	}
 }
 
-// TestEpochs checks that messages of a rank from an earlier generation of the job do not reach
-// the actor with the same name. Between processes no such message arrives, because the engine and
-// its connections have ended.
+// TestEpochs checks that messages of a rank from an earlier generation of the job do not reach the
+// actor with the same name. In a job of several processes no such message arrives, because the
+// connections of the earlier generation have ended.
 func TestEpochs(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, map[int]int{1: 1})
 	require.Equal(t, "rank:1@1", all[1].Address())

@@ -47,7 +47,7 @@ func TestGenerationsOnHosts(t *testing.T) {
 // generations runs beforeLoss and afterLoss. The survivors run both, the restarted process runs
 // only afterLoss.
 func generations(w *runtime.World) error {
-	// PIDs that were used in generation 0 and therefore refer to their Process.
+	// PIDs that were used in generation 0 and therefore have cached their Process.
 	var old []*actor.PID
 	return w.Resume(func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -61,7 +61,8 @@ func generations(w *runtime.World) error {
 		if (w.Role() == runtime.Survivor) != (len(old) == w.Size()) {
 			return fmt.Errorf("%v with %d PIDs of before", w.Role(), len(old))
 		}
-		// Also test PIDs that were made from text. On all ranks they have the same address.
+		// Also test PIDs that were made from text and have cached no Process. They have the
+		// addresses of generation 0.
 		for rank := range w.Size() {
 			old = append(old, actor.NewPID(fmt.Sprint("rank:", rank), "actor"))
 		}
@@ -139,8 +140,8 @@ func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
 	return all, err
 }
 
-// afterLoss checks that messages to PIDs of the old generation reach no actor of the new one.
-// Then it registers the name again.
+// afterLoss checks that messages to PIDs of the old generation reach no actor of the new
+// generation. Then rank died registers the name again.
 func afterLoss(w *runtime.World, s *actors.System, old []*actor.PID) error {
 	got := make(chan any, 100)
 	dead := letters(s)

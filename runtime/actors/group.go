@@ -30,7 +30,7 @@ type Group struct {
 	rounds  []*round       // rounds that have begun, but have not been run yet, in order
 	next    int            // number of rounds[0]
 	calls   map[string]int // number of Contribute calls, by id of the member
-	running bool           // a goroutine executes work
+	running bool           // a goroutine executes the method work
 }
 
 // round holds the contributions of the members of this rank.

@@ -73,7 +73,7 @@ func TestGroup(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorIs(t, actors.Contribute(group, s.PID(0, "stranger"), nil, plus, total), actors.ErrMember)
 		s.Root.Send(pids[0], "go")
-		ask(t, s, pids[0], 1) // answers when the other actor has contributed
+		ask(t, s, pids[0], 1) // the actor answers although its round waits for the other actor
 		s.Root.Send(pids[1], "go")
 		for i := range 2 * rounds {
 			r := next(t, results)

@@ -32,7 +32,7 @@ type arrival struct {
 	number  uint32 // type of an arrivalSystem, messages of an arrivalRun, or bytes of credit of an arrivalSettle
 	cost    uint32
 	source  int32
-	in      *receiveStream // nil if the head contained the addressee's name
+	in      *receiveStream // nil if the message's head (codec.Head) contained the addressee's name
 	to      *actor.PID     // set only if the head contained the addressee's name, otherwise nil
 	message any
 	sender  *actor.PID
@@ -94,8 +94,8 @@ func (p *inbound) init(s *System) {
 	p.nameless = make([]atomic.Pointer[remote], s.world.Size())
 }
 
-// ready reports whether work has anything to do. If taken is empty, it moves the queue to taken. The
-// engine's lock is held.
+// ready reports whether the method work has anything to do. If taken is empty, ready exchanges it
+// with queue. The engine's lock is held.
 func (p *inbound) ready() bool {
 	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
 		p.taken, p.queue = p.queue, p.taken
@@ -146,10 +146,10 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 	p.queue.add(&a)
 }
 
-// plain is the fast path for the most frequent messages. The message's type must be decoded by
-// copying. The head must be empty, or contain only a sender of the peer, or, in an answer to a
-// future, contain only the future's name. For any other message, and for a malformed message, plain
-// returns false.
+// plain is the fast path for the most frequent messages. Its message must be of a type that is
+// decoded by copying. A message of a stream must have an empty head, or a head with only a sender,
+// an actor of the peer. A message without stream must be an answer, with only the future's name in
+// its head. For any other message, and for a malformed message, plain returns false.
 func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]
 	kind, n := codec.SplitTag(w.Tag)

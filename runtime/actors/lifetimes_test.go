@@ -105,7 +105,8 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 				}
 			}
 			some(livesOnce)
-			// In bytes: less than the objects would leave if each left the smallest object.
+			// The limit in bytes. It is less than what would remain if each dropped object kept the
+			// smallest object in memory.
 			const little = livesOnce * 60
 			grown := int64(little)
 			// A table may grow in one round, but not in every round.

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// found returns the entry of an actor in the tree.
+// found returns the entry of an actor in the list of System.Actors.
 func found(t *testing.T, s *actors.System, id string) actors.Actor {
 	t.Helper()
 	for _, a := range s.Actors() {
@@ -140,8 +140,8 @@ func TestTransportActorsAreInTheTree(t *testing.T) {
 	}
 }
 
-// TestIdle checks that Idle returns false after an inline actor has got a message and while the
-// goroutine that will run it is busy with another actor.
+// TestIdle checks that Idle returns false if an inline actor has got a message, but the serving
+// goroutine still runs another actor.
 func TestIdle(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s, err := actors.Of(w)

@@ -62,7 +62,7 @@ type mailbox struct {
 
 var _ actor.Mailbox = (*mailbox)(nil)
 
-// newMailbox returns the mailbox of a new actor, inline or of a worker.
+// newMailbox returns the mailbox of a new actor, which is inline or runs on workers.
 func newMailbox(s *System, inline bool) *mailbox {
 	m := &mailbox{s: s, inline: inline, limit: uint64(s.cfg.Mailbox)}
 	if inline {

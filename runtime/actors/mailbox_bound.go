@@ -8,10 +8,10 @@ import (
 )
 
 // A mailbox bounds the bytes of the messages of its own rank. The number of these bytes is posted
-// minus taken. The senders add to posted; the goroutine that runs the actor adds to taken. To keep
-// each counter in its writer's cache, a sender reads taken only when posted reaches the known limit,
-// and the goroutine that runs the actor compares taken with the senders' count only when a sender
-// waits for space (fullAt).
+// minus taken. The senders add to posted; the goroutine that runs the actor adds to taken. Each
+// counter should stay in the cache of its writer. Therefore a sender reads taken only when posted
+// reaches the field limit. The goroutine that runs the actor compares taken with the senders' count
+// only when a sender waits for space (fullAt).
 
 // overflow contains the messages and goroutines that wait for space in a mailbox.
 type overflow struct {
@@ -125,7 +125,8 @@ func (m *mailbox) refilled() (all []waiting) {
 	return all
 }
 
-// moved removes the messages that refilled has moved from the outboxes of their senders.
+// moved removes, from the outboxes of the senders, the messages that refilled has put into the
+// mailbox.
 func (m *mailbox) moved(all []waiting) {
 	for _, w := range all {
 		m.s.release(w.owner, m, int64(w.cost))

@@ -22,7 +22,7 @@ var ErrNoName = errors.New("no such name")
 // malformed.
 var ErrAnswer = errors.New("malformed answer")
 
-// namesID is the id of the actor names of each rank.
+// namesID is the id of each rank's actor of type names.
 const namesID = "$names"
 
 // namesTime is the timeout of each request of RegisterName, UnregisterName and LookupName.
@@ -33,7 +33,7 @@ const (
 	nameAdd = iota
 	nameRemove
 	nameFind
-	nameOwn    // sent to the actor's rank, which registers the name again if the name's keeper is lost
+	nameOwn    // sent to the actor's rank, which registers the name again if the rank that stores it (its keeper) is lost
 	nameDisown // the inverse of nameOwn
 )
 
@@ -65,7 +65,7 @@ func init() {
 // nameTable maps names to actors.
 type nameTable struct {
 	pids map[string]*actor.PID
-	by   map[string][]string // the names of each actor, by the actor's PID as a word
+	by   map[string][]string // the names of each actor; the key is the result of the function name
 }
 
 // add maps a name to an actor, in place of any earlier actor.

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// keptBy returns a name that is kept by one of two ranks.
+// keptBy returns a name that, in a job of two ranks, the given rank keeps.
 func keptBy(rank int) string {
 	for i := 0; ; i++ {
 		if name := fmt.Sprint("a name of the test ", i); actors.Keeper(name, 2) == rank {
@@ -20,8 +20,8 @@ func keptBy(rank int) string {
 	}
 }
 
-// TestAnswersThatAreNoNames checks a rank that answers a question about a name with another kind
-// of message. The caller must get an error that describes the answer.
+// TestAnswersThatAreNoNames checks a rank that answers a request about a name with an invalid
+// message. The caller must get ErrAnswer.
 func TestAnswersThatAreNoNames(t *testing.T) {
 	name := keptBy(0)
 	for what, answer := range map[string]any{
@@ -53,8 +53,8 @@ func TestAnswersThatAreNoNames(t *testing.T) {
 	}
 }
 
-// TestRequestsThatAreNoNames checks messages to the actor of the names that are not a valid
-// request for a name. They must become dead letters at once, without an answer.
+// TestRequestsThatAreNoNames sends the names actor messages that are not valid requests. Each
+// message must become a dead letter at once, and its request must end with ErrDeadLetter.
 func TestRequestsThatAreNoNames(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	dead := letters(all[1])
@@ -73,14 +73,14 @@ func TestRequestsThatAreNoNames(t *testing.T) {
 	require.Empty(t, dead)
 }
 
-// nameMessages has the messages that actors of the names send each other.
+// nameMessages has the messages that the names actors of two ranks send each other.
 var nameMessages = map[string]any{
 	"request": actors.NameRequest(actors.NameFind, "name", "rank:0", "in", 1),
 	"answer":  actors.NameAnswer("name", "rank:0", "in", true),
 }
 
-// TestTruncatedNames checks that every truncation of a message to the actor of the names is a
-// dead letter, and that the actor continues.
+// TestTruncatedNames checks that every truncation of a message to the names actor is a dead letter,
+// and that the actor continues.
 func TestTruncatedNames(t *testing.T) {
 	for what, m := range nameMessages {
 		t.Run(what, func(t *testing.T) {
@@ -111,8 +111,8 @@ func (w *wire) keepsNames(tb testing.TB) {
 	require.True(tb, pid.Equal(found))
 }
 
-// FuzzNames sends arbitrary messages to the actor of the names: valid messages with unusual
-// contents, and bytes.
+// FuzzNames sends arbitrary messages to the names actor: messages of the right type with unusual
+// contents, and arbitrary bytes.
 func FuzzNames(f *testing.F) {
 	f.Add(uint8(0), 0, "name", "rank:1", "in", 1, []byte{})
 	f.Add(uint8(0), 3, "name", "rank:0", "in", 0, []byte{})

@@ -45,8 +45,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestUnregisterLate checks that an UnregisterName whose actor has lost the name in the meantime does not
-// remove the name from the actor that has it now.
+// TestUnregisterLate delays an UnregisterName: the actor that it has found has lost the name in the
+// meantime. The call must not remove the name from the actor that has the name now.
 func TestUnregisterLate(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		first, err := all[0].Spawn(idle(), "")
@@ -65,9 +65,9 @@ func TestUnregisterLate(t *testing.T) {
 	})
 }
 
-// TestNamesOutliveTheirKeepers kills the ranks that store names, one after the other. The names
-// of living actors must remain, and can be registered and unregistered. The names of dead actors
-// must become free.
+// TestNamesOutliveTheirKeepers kills the ranks that store names, one after the other. The names of
+// living actors must remain, and names can still be registered and unregistered. The names of dead
+// actors must become free.
 func TestNamesOutliveTheirKeepers(t *testing.T) {
 	const ranks, count = 5, 40
 	f, all := fake(t, ranks, transporttest.FakeOptions{Seed: 1, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20}, nil)

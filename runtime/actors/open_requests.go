@@ -13,8 +13,8 @@ import (
 // futurePrefix begins the ids of protoactor's futures.
 const futurePrefix = "future$"
 
-// openRequestsFew is the number of openRequests from which on enter searches for answered requests
-// and removes them.
+// openRequestsFew is a number of openRequests. While there are fewer, enter does not search for
+// answered requests to remove.
 const openRequestsFew = 64
 
 // errEnded is the reason of a dead letter if the future of a request has ended during the send, for
@@ -105,8 +105,8 @@ func (s *System) isActorNamed(one openRequest) bool {
 	return ok && isActor(process)
 }
 
-// unanswered removes the requests for which vain returns true, which means that they will not be
-// answered. It ends the futures of these requests by dead letters with the reason why.
+// unanswered removes the requests for which vain returns true; no answer to them can arrive. It
+// ends the futures of these requests by dead letters with the reason why.
 func (s *System) unanswered(why error, vain func(one openRequest) bool) {
 	q := &s.openRequests
 	var ended []openRequest

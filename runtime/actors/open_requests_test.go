@@ -38,9 +38,9 @@ func TestFuturesEndWithTheRank(t *testing.T) {
 				"root": s.Root.RequestFuture(there(), "root", soon),
 			}
 
-			// An actor sends a request and continues when the request has ended. Another actor
-			// has a name like that of a future. It sends a request under its own name and gets no
-			// message.
+			// An actor sends a request and continues when the request has ended. Another actor has
+			// a name like that of a future. That actor sends a request under its own name, and must
+			// get no message when the rank is lost.
 			reentered, piped := make(chan error, 1), make(chan any, 1)
 			asker, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {

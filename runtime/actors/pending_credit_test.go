@@ -54,8 +54,8 @@ func TestCreditOfAnActorThatHasStopped(t *testing.T) {
 		const overhead = 128
 		const short, before = 1000, engine.StreamWindow * 2 / 5 / (1000 + overhead)
 		// Two long messages and the messages before them fit into the window, three long messages
-		// do not. Two long messages are less than half of the window, so that the receiver alone
-		// would not return their credit.
+		// do not. The credit of two long messages is less than half of the window. So their credit
+		// alone would not cause a report to the sender.
 		const long, after = engine.StreamWindow/4 - 2*overhead, 20
 		taken := 0
 		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {

@@ -14,9 +14,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// TestPendingActorsEnd checks the wait for an actor that never exists. The wait ends in the same
-// way for actors of the own rank and of other ranks: messages become dead letters with the
-// reason, requests get an answer, and watches get Terminated.
+// TestPendingActorsEnd checks the wait for an actor of the own rank that is never spawned. When the
+// wait ends, messages become dead letters with the reason, requests end with ErrDeadLetter, and
+// watchers get Terminated.
 func TestPendingActorsEnd(t *testing.T) {
 	local(t, 1, actors.Config{Patience: 10 * time.Millisecond, Mailbox: 1000}, func(all []*actors.System) {
 		s := all[0]
@@ -40,8 +40,8 @@ func TestPendingActorsEnd(t *testing.T) {
 	})
 }
 
-// TestPendingActorsAreBounded checks that a pending actor takes as many messages as a mailbox,
-// and that the messages are passed to the actor.
+// TestPendingActorsAreBounded checks that the messages for an actor that does not exist yet are
+// bounded like those in a mailbox. The stored messages must reach the actor when it is spawned.
 func TestPendingActorsAreBounded(t *testing.T) {
 	local(t, 1, actors.Config{Mailbox: 1000, Patience: soon}, func(all []*actors.System) {
 		s := all[0]
@@ -58,8 +58,8 @@ func TestPendingActorsAreBounded(t *testing.T) {
 		require.Equal(t, "0", next(t, in).(string)[:1])
 		require.Equal(t, "1", next(t, in).(string)[:1])
 
-		// The Stop has arrived after the messages. After the end of the actor no actor has the
-		// name, and the same PID leads to the next actor with this name.
+		// The PoisonPill has arrived after the messages. After the end of the actor no actor has
+		// the name, and the same PID leads to the next actor with this name.
 		require.Eventually(t, func() bool {
 			_, lives := s.ProcessRegistry.GetLocal("late")
 			return !lives
@@ -71,7 +71,7 @@ func TestPendingActorsAreBounded(t *testing.T) {
 }
 
 // TestOrderWhileAnActorAppears checks that the messages of each sender keep their order while the
-// actor is spawned, with any PIDs of System.PID.
+// actor is spawned, even if a sender uses several PIDs that System.PID has returned.
 func TestOrderWhileAnActorAppears(t *testing.T) {
 	const senders, messages = 4, 300
 	for name, mode := range modes {

@@ -50,8 +50,8 @@ func (st *Store) Persist(key string) actor.PropsOption {
 }
 
 // recover claims the key for an actor that is starting, and passes the newest snapshot to it. Before
-// it passes the snapshot to the actor, it makes sure that this rank and the companion have the
-// snapshot.
+// that, recover makes sure that two ranks have the snapshot: this rank and its companion, which is
+// the rank that stores copies for this rank.
 func (st *Store) recover(c actor.ReceiverContext, key string) error {
 	st.mu.Lock()
 	s := st.system

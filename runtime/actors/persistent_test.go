@@ -35,13 +35,14 @@ type balance struct {
 	Total int
 }
 
-// account adds up entries, each once. It answers after the sum is saved.
+// account is a persistent actor that counts entries, each once. It answers an entry after the count
+// is saved.
 type account struct {
 	balance
 	store *actors.Store
-	// kill has functions that end the rank when the total has a value. Depending on the value,
-	// the function is called before the entry is added, after it is saved, or after it is
-	// answered.
+	// kill holds, by total, functions that end the rank when the account has this total. Depending
+	// on the total, the function is called before the entry is counted, after the count is saved,
+	// or after the answer.
 	kill map[int]func()
 }
 
@@ -66,7 +67,7 @@ func (a *account) Receive(c actor.Context) {
 		a.Total++
 		if err := a.store.Save(c); err != nil {
 			// Undo the change, because the number is not saved. Otherwise, if the number were sent
-			// again, the account would answer it.
+			// again, the account would answer it without having saved it.
 			a.Last[e.From]--
 			a.Total--
 			c.Respond(err.Error())
@@ -83,8 +84,8 @@ func (a *account) Receive(c actor.Context) {
 	}
 }
 
-// enter sends the numbers of a rank up to last. It stops when a number gets no answer because of
-// a loss. It returns the next number to send.
+// enter sends the numbers of a rank from first to last, and waits for each answer. It stops when a
+// number gets no answer because of a loss. It returns the next number to send.
 func enter(s *actors.System, to *actor.PID, first, last int) (int, error) {
 	for first <= last {
 		v, err := s.Root.RequestFuture(to, entry{s.Rank(), first}, soon).Result()
@@ -174,8 +175,8 @@ func TestSpawnAmongIsWatched(t *testing.T) {
 	})
 }
 
-// TestPersistentRestarts checks that snapshots survive the restart of an actor, and are refused
-// for other actors.
+// TestPersistentRestarts checks that a restarted actor continues from its snapshot, and that an
+// actor that is not persistent cannot save.
 func TestPersistentRestarts(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s, store := all[0], actors.NewStore()
@@ -201,9 +202,9 @@ func TestPersistentRestarts(t *testing.T) {
 	})
 }
 
-// TestReplacedActorsCannotSave replaces an actor on ranks that cannot reach it. The old actor
-// must not be able to save any more, even with a rank that still reaches both actors. The new
-// actor must have every number that the old actor has answered.
+// TestReplacedActorsCannotSave replaces an actor, because its rank and another rank take each other
+// as lost. The old actor must not be able to save any more, even at a rank that still reaches both
+// actors. The new actor must have every number that the old actor has answered.
 func TestReplacedActorsCannotSave(t *testing.T) {
 	// In this process, a lost rank continues to run, and would write to shared memory.
 	overNetwork(t)
@@ -282,8 +283,8 @@ func killPlace() {
 }
 
 // TestPersistentActorsOfLostHosts makes the checks of TestPersistentActorsOfKilledRanks in a job on
-// several hosts. A host is lost, and the copies of the snapshots are on other hosts. All ranks of the
-// lost host, or only the actor, continue on the other hosts.
+// several hosts. Ranks or whole hosts are lost, and the copies of the snapshots are on other hosts.
+// The lost ranks, or only the actor, continue on the other hosts.
 func TestPersistentActorsOfLostHosts(t *testing.T) {
 	c := nscluster.Start(t, 4)
 	for name, test := range map[string]struct {
@@ -360,8 +361,8 @@ func persistentAgain(w *runtime.World) error {
 		if err := store.Open(s); err != nil {
 			return err
 		}
-		// These totals need entries of more than two ranks, so that other ranks have got answers
-		// too.
+		// The account reaches these totals only with entries of at least three ranks. So ranks
+		// other than rank 1 have got answers, too.
 		kills := []map[int]func(){{85: killPlace}, {124: killPlace}, nil, nil}
 		if w.Rank() == 1 {
 			if _, err := s.Spawn(newAccount(store, kills[w.Generation()]), "account"); err != nil {

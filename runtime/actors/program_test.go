@@ -101,8 +101,8 @@ func until(what string, ok func() bool) error {
 	return nil
 }
 
-// namesOutliveARank registers names, of which victim stores some. Then the test kills victim from
-// outside, and the other ranks look up the names.
+// namesOutliveARank registers names, of which victim stores some. Then rank 0 kills victim, and the
+// other ranks look up the names.
 func namesOutliveARank(w *runtime.World) error {
 	const each = 10
 	c := w.Comm()

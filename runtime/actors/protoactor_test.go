@@ -14,7 +14,7 @@ import (
 // These are the examples of protoactor's documentation, with the actor on one rank and its user
 // on another rank. The only difference is the origin of the PIDs.
 
-// far returns the PID as another rank has it. Ranks of one process must not share PIDs, because a
+// far returns a copy of a PID for another rank. Ranks of one process must not share PIDs, because a
 // PID caches its Process.
 func far(pid *actor.PID) *actor.PID { return actor.NewPID(pid.Address, pid.Id) }
 
@@ -124,8 +124,8 @@ func TestExampleSupervision(t *testing.T) {
 	}
 }
 
-// TestExampleReenter runs examples/actor-reenter. It also pipes futures to an actor of another
-// rank, from an inline actor, which must not wait.
+// TestExampleReenter runs examples/actor-reenter with a worker and with an inline actor, which must
+// not wait. It also pipes a future to an actor of another rank.
 func TestExampleReenter(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,8 @@ func TestExampleReenter(t *testing.T) {
 	}
 }
 
-// TestExampleMiddlewareAndTouch runs examples/actor-middleware and touch (AutoRespond).
+// TestExampleMiddlewareAndTouch runs examples/actor-middleware. It sends the actor a Touch, which
+// protoactor answers for the actor (AutoRespond).
 func TestExampleMiddlewareAndTouch(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		var seen atomic.Int32

@@ -3,8 +3,8 @@ package actors
 import "sync"
 
 // item is a message in a mailbox. in is the message's receive stream, or nil for a message of this
-// rank. cost is the credit of the stream that the message consumes; for a message of this rank, cost
-// is its weight.
+// rank. cost is the credit that the message takes from its stream; for a message of this rank, cost
+// is the message's weight.
 type item struct {
 	message any
 	in      *receiveStream

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestQueueKeepsOrder checks that pushed items are popped in order, for bursts of any length and
-// any number of pieces allocated in between. A freed piece must not be in the queue when another
-// queue uses it.
+// TestQueueKeepsOrder checks that items are taken in the order in which they were pushed, for
+// bursts of several lengths. A piece that a queue has given back must no longer be part of that
+// queue, because another queue may use it.
 func TestQueueKeepsOrder(t *testing.T) {
 	for _, burst := range []int{1, 3, pieceOwn, pieceOwn + 1, pieceWhole, 5 * pieceWhole} {
 		rng := rand.New(rand.NewPCG(1, uint64(burst)))

@@ -77,7 +77,7 @@ func (r *remote) openStream() (*engine.Stream, error) {
 		return l, nil
 	}
 	r.frameMax.Store(int64(r.s.engine.Eager(r.key.rank)))
-	for l := r.entry.stream.Load(); l != nil; l = r.entry.stream.Load() { // an earlier remote has made it
+	for l := r.entry.stream.Load(); l != nil; l = r.entry.stream.Load() { // an earlier remote of the actor has made the stream
 		r.stream.Store(l)
 		if r.entry.stream.Load() == l {
 			return l, nil

@@ -56,9 +56,9 @@ func (s *System) reach(key remoteKey) *remote {
 }
 
 // cleanup identifies the entry of a remote, for the time when the remote has become garbage. Until
-// then the garbage collector keeps the cleanup and all memory that the cleanup refers to. Its
-// pointers are weak, because a System refers to remotes. If the cleanup kept the System alive, the
-// System and the remote would stay in memory for ever.
+// then the garbage collector keeps the cleanup and all memory that the cleanup refers to. The
+// pointers in the cleanup are weak, because a System refers to remotes. If the cleanup kept the
+// System alive, the System and the remote would stay in memory for ever.
 type cleanup struct {
 	s weak.Pointer[System]
 	l weak.Pointer[remoteEntry]

@@ -75,8 +75,8 @@ func TestOrderBehindClosedStreams(t *testing.T) {
 	for _, want := range "12345" {
 		require.Equal(t, string(want), next(t, got).(string)[:1])
 	}
-	// No message waits. The next stream gets the number of the first stream, which is closed. Its
-	// messages are delivered at once.
+	// No message waits. The next stream gets the number of the first stream, which is closed. The
+	// messages of the new stream are delivered at once.
 	w.e.CloseStream(three)
 	w.barrier(t, done)
 	w.text(t, w.stream(t, "in"), "6")

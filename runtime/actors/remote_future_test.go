@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// TestAnswersFindTheirFutures opens more requests between two ranks than the table of recent
-// requests can hold. Each request must get its own answer, in whatever order the answers are
-// sent. A request whose PID was made from its text must get its answer too.
+// TestAnswersFindTheirFutures opens more requests of two ranks than the cache of their futures
+// (remoteFutures) can hold. Each request must get its own answer, in whatever order the answers are
+// sent. An answer must also arrive if it is sent to a copy of the future's PID.
 func TestAnswersFindTheirFutures(t *testing.T) {
 	const each = 150
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
@@ -56,8 +56,7 @@ func TestAnswersFindTheirFutures(t *testing.T) {
 }
 
 // TestNamesOfFutures checks that an actor whose name begins like that of a future gets messages
-// under this name. Messages to a future that already has its answer, or that never existed, must
-// be dead letters.
+// under this name. Messages to a future that does not exist must be dead letters.
 func TestNamesOfFutures(t *testing.T) {
 	for name, mode := range modes {
 		local(t, 2, actors.Config{}, func(all []*actors.System) {

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// reportsMax is the number of reports that a rank logs in a period of reportsTime.
+	// reportsMax is the largest number of reports that a rank logs in a period of reportsTime.
 	reportsMax  = 10
 	reportsTime = time.Second
-	// framesMax is the number of source lines of the program in the report of a failure.
+	// framesMax is the largest number of source lines of the program in the report of a failure.
 	framesMax = 6
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReportsAreFew checks that there are at most reportsMax reports a second. The last of them
-// says that there may be more.
+// TestReportsAreFew checks that there are at most reportsMax reports a second. The last report of
+// each second must say that further reports are not logged.
 func TestReportsAreFew(t *testing.T) {
 	var r reports
 	now := time.Unix(1000, 0)

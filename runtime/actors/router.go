@@ -192,8 +192,8 @@ func newFirst(s *System, to *actor.PID, n int) *first {
 	return f
 }
 
-// answer is the Process that receives the answer of one receiver. If that receiver has ended, it
-// receives the DeadLetterResponse.
+// answer is the Process that receives the answer of one receiver. If the receiver has ended, a
+// DeadLetterResponse arrives instead.
 type answer struct {
 	*first
 	came atomic.Bool // the answer has arrived

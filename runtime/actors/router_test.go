@@ -46,7 +46,7 @@ func TestHashThatPanics(t *testing.T) {
 	})
 }
 
-// tellers spawns an actor on each rank that reports its rank for each message.
+// tellers spawns, on each rank, an actor that answers each message with its rank.
 func tellers(t *testing.T, all []*actors.System) []*actor.PID {
 	t.Helper()
 	var pids []*actor.PID
@@ -110,7 +110,7 @@ func TestRouters(t *testing.T) {
 		s.Root.Send(everybody, new(runtime.Message))
 		require.ErrorIs(t, next(t, dead), actors.ErrRoute)
 
-		// The end of one actor does not change the keys of the others.
+		// The end of one actor does not change which keys the other actors get.
 		require.NoError(t, s.Root.StopFuture(s.PID(1, "teller")).Wait())
 		require.Eventually(t, func() bool {
 			return !slices.Contains([]any{call(turns, 1), call(turns, 1), call(turns, 1)}, any(1))

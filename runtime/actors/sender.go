@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// senders is a cache of the PIDs of recent senders of other ranks. Its key is the bytes of a head that
-// contains only the sender. Messages of one sender share a PID, so that the PID and its Process are made
-// once.
+// senders is a cache of the PIDs of recent senders of other ranks. Its key is the bytes of a message
+// head (codec.Head) that contains only the sender. Messages of one sender share a PID, so that the PID
+// and its Process are made once.
 type senders [256]struct {
 	from int
 	head string
@@ -45,9 +45,10 @@ func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 }
 
 const (
-	// envelopesTotal is the number of envelopes in one allocation. envelopedMax is the length of the
-	// longest message that gets one of them. The length is bounded, because a reference to one
-	// envelope keeps the messages in all envelopes of the allocation in memory.
+	// envelopesTotal is the number of envelopes (actor.MessageEnvelope) in one allocation.
+	// envelopedMax is the length of the longest message that gets one of them. The length is
+	// bounded, because a reference to one envelope keeps the messages in all envelopes of the
+	// allocation in memory.
 	envelopesTotal = 8
 	envelopedMax   = 512
 )

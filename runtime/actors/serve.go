@@ -95,8 +95,8 @@ func (p *inbound) deliver(a *arrival) (woke bool) {
 }
 
 // keep queues an arrival behind the arrivals that wait at its receive stream. It returns false if the
-// arrival need not wait. If both the arrival and the arrival before it in the stream are long
-// messages, the receive of the later message begins at once.
+// arrival need not wait. If the arrival is a long message, and it must wait for another long message
+// of its own stream, its receive nevertheless begins at once.
 func (p *inbound) keep(a *arrival) bool {
 	at := a.in.busy()
 	switch {
@@ -155,8 +155,8 @@ func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err e
 	return box, process, nil
 }
 
-// handIn delivers an arrival to its addressee, or stores it for an actor that may still be spawned. Its
-// result has the same meaning as the result of deliver.
+// handIn delivers an arrival to its addressee, or stores it for an actor that may still be spawned. It
+// returns true in the same cases as deliver.
 func (p *inbound) handIn(a *arrival) (woke bool) {
 	box, process, err := p.lookUp(a)
 	l := letter{in: a.in, cost: a.cost, system: a.kind == arrivalSystem}

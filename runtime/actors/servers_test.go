@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// TestHandlersThatAskFurther lets actors on workers wait in their handlers for actors of their
-// own rank and of another rank in turn. Each request causes the next one, and all of them must be
-// answered.
+// TestHandlersThatAskFurther lets actors on workers wait in their handlers, alternately for an
+// actor of their own rank and for an actor of another rank. Each request causes the next one, and
+// all of them must be answered.
 func TestHandlersThatAskFurther(t *testing.T) {
 	t.Run("memory", testAskFurther)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testAskFurther(t) })
@@ -50,8 +50,8 @@ func testAskFurther(t *testing.T) {
 	})
 }
 
-// TestHandlersThatReceive lets an actor on a worker wait in its handler for a message of the
-// World. This must work even if the handler runs on the goroutine that received the actor's
+// TestHandlersThatReceive lets an actor on a worker wait in its handler for a message of a
+// communicator. This must work even if the handler runs on the goroutine that received the actor's
 // message. An inline actor must not wait. Other actors must be served meanwhile.
 func TestHandlersThatReceive(t *testing.T) {
 	const times = 50

@@ -36,7 +36,8 @@ type Store struct {
 	// held holds, by key, the snapshots of this rank's own actors and the copies that this rank keeps
 	// for other ranks.
 	held map[string]holding
-	// own holds the keys and claims of this rank's persistent actors, by the actors' PIDs as words.
+	// own holds the keys and claims of this rank's persistent actors, by the result of the function
+	// name for the actor's PID.
 	own map[string]claim
 }
 
@@ -71,7 +72,7 @@ type holding struct {
 	Claimed uint64
 }
 
-// Messages of the actors of Stores.
+// Messages to the Store actors of other ranks.
 type (
 	// putSnapshot passes a copy of a snapshot to the companion; the answer is the result of
 	// Store.keep, a bool.
