@@ -25,7 +25,7 @@
 //   - A transport may hold back an accepted message until the next Poll or Arm, so that short
 //     messages share a transfer. A transport that holds back messages which were sent outside of Poll
 //     has two duties. If no Poll follows soon, the transport sends the messages by itself (see
-//     Locking). If its own rank is armed, the transport rings the rank, so that the rank polls.
+//     Locking). If this rank is armed, the transport rings this rank, so that it polls.
 //   - The engine calls all methods of a Transport and its Endpoints under one lock of the engine.
 //     So no two of these methods run concurrently, except where the comment of a method says so.
 //   - The transport reports a lost peer once, by Handler.Down. Before the transport calls

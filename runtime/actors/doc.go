@@ -42,11 +42,12 @@
 //
 // # Messages between ranks
 //
-//	*runtime.Message   arena memory is handed over and not copied within a node; the
-//	                   receiving actor owns the message and releases it. Up to
-//	                   256 bytes are copied, which costs less; between nodes the
-//	                   bytes are copied or read in place
-//	[]byte, string     copied; between nodes a long one is read in place
+//	*runtime.Message   within a node, arena memory of more than 256 bytes is handed
+//	                   over, and a shorter message is copied, which costs less;
+//	                   between nodes, the bytes are copied, or read from the
+//	                   sender's memory. The receiving actor owns the message and
+//	                   releases it
+//	[]byte, string     copied; between nodes, a long one is read from the sender's memory
 //	proto.Message      marshalled
 //	registered types   T and *T of RegisterType[T]: their bytes if T is plain data,
 //	                   else encoded by the codec (gob by default)

@@ -141,7 +141,7 @@ func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
 }
 
 // afterLoss checks that messages to PIDs of the old generation reach no actor of the new
-// generation. Then rank died registers the name again.
+// generation. Then the restarted rank registers the name again.
 func afterLoss(w *runtime.World, s *actors.System, old []*actor.PID) error {
 	got := make(chan any, 100)
 	dead := letters(s)

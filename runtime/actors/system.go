@@ -236,7 +236,7 @@ func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 		}
 		spawn := next
 		if !chosen(props, "spawner") {
-			// The next function of Root ignores the guardian of the props.
+			// The function next that Root passes ignores the guardian in props.
 			spawn = actor.DefaultSpawner
 		}
 		pid, err := spawn(system, id, mine, parent)

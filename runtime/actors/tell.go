@@ -14,7 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Every message of the program to another rank takes the same steps:
+// Every message of the program to another rank takes the same steps. The first two produce an
+// outgoing and a payload:
 //
 //	address   outgoing: the addressee, the sender and the headers
 //	encode    payload: bytes in place, in a buffer, or in the arena

@@ -109,8 +109,8 @@ func message(t *testing.T, w *runtime.World, n int, v byte) *runtime.Message {
 	return m
 }
 
-// TestMessageMemory checks that the memory of a message changes its owner without a copy, once or
-// several times.
+// TestMessageMemory sends a message to another rank and back, for several lengths. After a send or
+// a Close the sender must not be able to use the message any more.
 func TestMessageMemory(t *testing.T) {
 	t.Run("memory", testMessageMemory)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testMessageMemory(t) })
@@ -348,8 +348,8 @@ func waitsForTheActor(t *testing.T, s *actors.System, rank int, there *actors.Sy
 	v, err = first.Result()
 	require.NoError(t, err)
 	require.Equal(t, "one", v)
-	// This message was sent after the watch, so that the actor is stopped only when it is
-	// watched.
+	// This request is sent after the watch, so its answer shows that the watch has arrived. Only
+	// then the actor is stopped.
 	_, err = s.Root.RequestFuture(s.PID(rank, "late"), "three", soon).Result()
 	require.NoError(t, err)
 	require.Equal(t, []string{"one", "two", "three"}, order)

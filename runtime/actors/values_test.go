@@ -61,7 +61,8 @@ func TestCodecsAreShared(t *testing.T) {
 	})
 }
 
-// TestProtobufValues checks that a codec of four lines sends messages of protobuf as values.
+// TestProtobufValues checks that protobufCodec, which has only four lines, is sufficient to send
+// messages of protobuf with SendValue.
 func TestProtobufValues(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()

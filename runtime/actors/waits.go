@@ -24,10 +24,11 @@ const reprieveLength = 256
 // Its purpose is to find cycles. Actors in a cycle run although their outboxes are not empty.
 type waits = deadlock.Detector[*mailbox, any]
 
-// hold records that bytes of an actor wait for a *mailbox or a *remote. owner is the actor's mailbox.
-// begins is true if no bytes of the actor waited for this target before; in this case the caller must
-// call probe. If the outbox has no space, held is false and nothing is recorded. If the sender is not an
-// actor, owner is nil; in this case held is true and nothing is recorded.
+// hold records that a message of an actor waits for target, a *mailbox or a *remote. bytes is the
+// message's weight, and owner is the actor's mailbox. begins is true if no bytes of the actor waited for
+// this target before; in this case the caller must call probe. If the outbox has no space, held is false
+// and nothing is recorded. If the sender is not an actor, owner is nil; in this case held is true and
+// nothing is recorded.
 func (s *System) hold(owner *mailbox, target any, bytes int64) (begins, held bool) {
 	if owner == nil {
 		return false, true

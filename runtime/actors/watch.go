@@ -108,7 +108,7 @@ func (s *System) unwatchedBy(rank int, id string, watcher *actor.PID) {
 
 // lost handles the loss of a rank. Every watcher of one of the lost rank's actors gets one Terminated, and
 // the watches by actors of the lost rank are removed. Messages that wait for credit of the lost rank become
-// dead letters, and open requests to it end.
+// dead letters, and open requests to the lost rank end.
 func (s *System) lost(rank int, cause error) {
 	s.mu.Lock()
 	if s.down[rank] != nil {

@@ -78,8 +78,8 @@ func (w *workers) staff() {
 }
 
 // watch starts a timer of stallTime. If the queue is not empty when the timer fires, and no turn has
-// begun after its start, another worker is added. The timer repeats until the queue is empty. mu is
-// held.
+// begun since watch started the timer, another worker is added. The timer repeats until the queue is
+// empty. mu is held.
 func (w *workers) watch() {
 	w.watching = true
 	before := w.turns

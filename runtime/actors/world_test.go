@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaked returns the stacks of goroutines that run code of this module and do not end soon. The
-// goroutines of the tests themselves are excepted.
+// leaked returns the stacks of goroutines that run code of this module and do not end soon. It
+// omits the goroutine of TestMain.
 func leaked() string {
 	deadline := time.Now().Add(5 * time.Second)
 	for {

@@ -24,7 +24,7 @@ const worldRanks = 4
 // errWanted is the error with which a World fails on purpose.
 var errWanted = errors.New("wanted")
 
-// worldPrograms has the programs of the ranks of a World, and the error of the World.
+// worldPrograms has programs for the ranks of a World, and the error with which the World must end.
 var worldPrograms = map[string]struct {
 	run  func(w *runtime.World) error
 	want error
@@ -120,8 +120,8 @@ func answerer(mode actor.PropsOption) *actor.Props {
 
 // strandedRank returns while operations are pending that would last for an hour or for ever.
 // Messages wait for actors that never exist, on its own rank and, beyond the window of credit, on
-// another rank. A request, and the timeout of an actor, are pending. A goroutine waits for room
-// in the mailbox of an actor that does not run, because the actor's own messages are pending.
+// another rank. A request, and the timeout of an actor, are pending. A goroutine waits for room in
+// the mailbox of an actor that does not run, because the actor's own outbox is not empty.
 func strandedRank(w *runtime.World) error {
 	s, err := actors.OfConfig(w, actors.Config{Patience: time.Hour, Mailbox: 10_000, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -40,8 +40,8 @@ const (
 	descDone     = 72
 	descFailed   = 80
 
-	// minChunk and maxChunk bound the length of a chunk in bytes. Within these bounds it is a
-	// quarter of the Get.
+	// minChunk and maxChunk bound the length of a chunk in bytes. Within these bounds the length is
+	// a quarter of the Get.
 	minChunk = 16 << 10
 	maxChunk = 64 << 10
 	// maxChunks is the length, in chunks, of the longest Get that can be shared.
@@ -111,8 +111,9 @@ type shared struct {
 	over bool
 }
 
-// offerHelp publishes a descriptor for an operation. If no descriptor is free, or
-// the lane has no room, the reader copies alone.
+// offerHelp publishes a descriptor for a Get and asks the owner to help. The reader copies alone if
+// the Get has more than maxChunks chunks, if this owner has failed to help before, if no descriptor
+// is free, or if the lane has no room.
 func (t *Transport) offerHelp(op *bulkOp) {
 	if chunks(len(op.buf)) > maxChunks || op.e.reach.lonely {
 		return

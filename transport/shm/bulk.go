@@ -51,7 +51,7 @@ type bulkOp struct {
 	asked, pieces int
 	waiting       bool
 	// restart is true if direct copies were refused in the middle of the operation, so that the
-	// operation has to begin again. idle counts steps without an answer.
+	// operation has to begin again. idle counts consecutive steps without an answer of the owner.
 	restart bool
 	idle    int
 	// begun is true when the copying method has been chosen and stored in the field way. The field
@@ -192,9 +192,9 @@ func (b *bulk) complete(h transport.Handler, i int) {
 	h.Completed(e.peer, token, value, err)
 }
 
-// fail completes every operation on a lost peer. The error is the loss of the peer, except for
-// operations that have already succeeded. fail also discards the copies that this rank has to make
-// for this peer.
+// fail completes every operation on a lost peer. An operation that has already succeeded completes
+// without an error; any other operation completes with the loss of the peer as its error. fail also
+// discards the copies that this rank has to make for this peer.
 func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
 	for i := 0; i < len(b.ops); {
 		op := b.ops[i]

@@ -73,9 +73,9 @@
 //	as done                               memory may be written        the loss
 //	staging: take a ticket, answer        the piece waits              the operation fails
 //	                                                                   with the loss
-//	listing: state 0, memory, state       the memory is not exposed    the operation fails
+//	listing: clear the entry, fill it     the memory is not exposed    the operation fails
 //	                                                                   with the loss
-//	joining: identity, state              the rank has not joined      the rank has not joined
+//	joining: write identity, write state  the rank has not joined      the rank has not joined
 //
 // # Distrust
 //

@@ -39,8 +39,9 @@ type endpoint struct {
 	peer, slot int
 	// number is the number of the ring, valid if ring.words is not nil.
 	number int
-	// sent counts messages in the inbox. When it reaches ringAfter, the endpoint tries to take a
-	// ring. If no ring is free, sent is reduced by ringRetry.
+	// sent counts the messages that this endpoint has sent through the inbox. When it reaches
+	// ringAfter, the endpoint tries to take a ring. If no ring is free, sent is reduced by
+	// ringRetry.
 	sent int
 	// introduced is true when the peer's header has been read and found valid.
 	introduced bool

@@ -92,7 +92,7 @@ func TestClaimOfTheDead(t *testing.T) {
 	require.Zero(t, shm.RingOwner(ts[0], taken), "its ring is free")
 }
 
-// A sender that announces a ring which another rank has taken is reported as damaged.
+// A sender that announces a ring which another rank has taken is reported as lost, with ErrDamaged.
 func TestRingOfAnother(t *testing.T) {
 	ts := local(t, 3, false)
 	taken := shm.TakeRing(ts[1], 0)
@@ -104,7 +104,7 @@ func TestRingOfAnother(t *testing.T) {
 	require.ErrorIs(t, l.downs[0], transport.ErrDamaged)
 }
 
-// Send returns an error to a rank whose memory has another version of the layout.
+// Send returns an error if the receiver's memory has another version of the layout.
 func TestOtherVersion(t *testing.T) {
 	ts := local(t, 2, false)
 	shm.Control(ts[0], 0)[shm.OffVersion]++

@@ -32,9 +32,9 @@ func (o *order) Arrive(peer int, h transport.Header, payload []byte) {
 func (o *order) Completed(int, uint64, uint64, error) {}
 func (o *order) Down(d *transport.PeerDown)           { o.t.Error(d) }
 
-// Messages of every pair of ranks arrive once, complete and in order. Their sizes do not matter, nor
-// whether they travel in the inbox, in a ring, or while the lane changes between the inbox and a
-// ring. If a rank has more peers than rings, the lanes of some pairs stay in the inbox.
+// Messages of every pair of ranks arrive once, complete and in order. This holds for all sizes, and
+// for messages in the inbox, in a ring, and while the lane changes between the inbox and a ring. If
+// a rank has more peers than rings, the lanes of some pairs stay in the inbox.
 func TestOrder(t *testing.T) {
 	for _, ranks := range []int{2, 3, 12} {
 		ts := local(t, ranks, false)
@@ -111,7 +111,7 @@ func TestOrderOfTheWayBack(t *testing.T) {
 // If a rank takes a ring and cannot announce it because the inbox is full, it frees the ring.
 func TestRingWithoutAnnouncement(t *testing.T) {
 	ts := local(t, 4, false)
-	for range 8 { // each takes 126 of the 1024 slots
+	for range 8 { // each message takes 126 of the 1024 slots
 		require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, make([]byte, 8000)))
 	}
 	for _, from := range []int{1, 3} {

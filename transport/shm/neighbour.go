@@ -17,8 +17,8 @@ func (t *Transport) Ring(peer int) {
 	}
 }
 
-// Barred reports whether the processors of this process execute a memory barrier whenever the rank
-// peer of this node arms. If Barred returns true, this rank needs no fence between a store for the
+// Barred reports whether the processors of this process execute a memory barrier whenever the given
+// rank of this node arms. If Barred returns true, this rank needs no fence between a store for the
 // peer and the load by which this rank checks whether the peer may sleep. Barred may be called from
 // any goroutine. After it has returned true, it returns true until the peer closes.
 func (t *Transport) Barred(peer int) bool {

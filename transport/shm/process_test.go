@@ -31,7 +31,7 @@ const (
 )
 
 // scenes are the functions that a rank process can run. A scene returns when a message tells it to
-// end, or when its standard input ends.
+// end.
 var scenes = map[string]func(p *player) error{
 	"echo":   playEcho,
 	"sink":   playSink,

@@ -83,7 +83,7 @@ func ringEnds(fence bool) (func(transport.Header, []byte) verdict, func() (trans
 	return put, get
 }
 
-// inboxEndsOf returns the same functions for an inbox with one producer.
+// inboxEndsOf returns the same functions as ringEnds, for an inbox with one producer.
 func inboxEndsOf(fence bool) (func(transport.Header, []byte) verdict, func() (transport.Header, []byte, func())) {
 	ends := newInboxEnds(heapSegment(controlBytes))
 	w, r := inboxWriter{inboxEnds: ends, fence: fence}, inboxReader{inboxEnds: ends}

@@ -43,7 +43,7 @@ func TestReusedProcessID(t *testing.T) {
 				}
 				l := &log{}
 				poll(t, ts[0], l, 500)
-				if len(l.done) > 0 { // complete: the operation needed fewer copies than before
+				if len(l.done) > 0 { // complete: the operation needed fewer copies than the variable before says
 					require.NoError(t, l.done[0].err)
 					require.Equal(t, source, dst)
 					continue

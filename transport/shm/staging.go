@@ -7,10 +7,10 @@ import (
 )
 
 // If a rank cannot access the private memory of a peer, the peer copies for this rank. The
-// requesting rank has a few buffers in node memory, and a ticket for each buffer. It sends a
-// request for a piece in its lane. When the owner of the memory polls, it copies between the buffer
-// and its exposed memory, and then writes the ticket. With several pieces in flight, both sides
-// copy at the same time.
+// requesting rank has a few buffers in node memory, and a ticket for each buffer. It sends, in its
+// lane, a request for a piece of the operation. When the owner of the memory polls, it copies
+// between the buffer and its exposed memory, and then writes the ticket. With several pieces in
+// flight, both sides copy at the same time.
 //
 // The request consists only of a header:
 //
@@ -82,7 +82,7 @@ func ticketValue(control segment, number int) *uint64 {
 	return control.word(offTickets + number*lineBytes + 8)
 }
 
-// buffer returns n bytes of a staging buffer of a rank.
+// buffer returns the first size bytes of a staging buffer of a rank.
 func (n *Node) buffer(rank, number, size int) []byte {
 	return n.staging(rank).at(number*stagingBytes, stagingBytes).bytes[:size]
 }
@@ -175,7 +175,8 @@ func (t *Transport) takeBack(op *bulkOp, k int) bool {
 }
 
 // nextDirect returns the next bytes to copy directly. These are bytes that have not been requested.
-// If all bytes have been requested, they are a piece whose ticket nextDirect takes back.
+// If all bytes have been requested, nextDirect takes back the ticket of a piece and returns the
+// bytes of this piece.
 func (t *Transport) nextDirect(op *bulkOp) (start, end int, ok bool) {
 	if op.asked < len(op.buf) {
 		start = op.asked

@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// defective is a transport with a defect. The field inside is the correct transport. Each function
-// field that is set replaces a method of inside.
+// defective is a transport with a defect. The embedded Transport is correct. Each function field
+// that is set replaces one of its methods.
 type defective struct {
 	transport.Transport
 	arm     func() bool
@@ -68,7 +68,7 @@ func (d *defective) Endpoint(peer int) (transport.Endpoint, error) {
 	return d.wrap(e), nil
 }
 
-// altered is an endpoint some of whose operations are altered.
+// altered is an endpoint whose Send or Get is replaced.
 type altered struct {
 	transport.Endpoint
 	send func(h transport.Header, payload []byte) error
@@ -89,8 +89,8 @@ func (a *altered) Get(dst []byte, src transport.Key, token uint64) error {
 	return a.get(dst, src, token)
 }
 
-// relay is a handler that calls the handler in the field inside. A function field that is set
-// replaces a method of inside.
+// relay is a handler that calls the embedded Handler. Each function field that is set replaces one
+// of its methods.
 type relay struct {
 	transport.Handler
 	arrive    func(peer int, h transport.Header, payload []byte)
@@ -131,7 +131,7 @@ func polling(d *defective, change func(r *relay, h transport.Handler)) func(tran
 	}
 }
 
-// sending makes a defect of Send.
+// sending gives all endpoints of d a defective Send.
 func sending(d *defective, send func(e transport.Endpoint, h transport.Header, payload []byte) error) {
 	d.wrap = func(e transport.Endpoint) transport.Endpoint {
 		return &altered{Endpoint: e, send: func(h transport.Header, p []byte) error { return send(e, h, p) }}

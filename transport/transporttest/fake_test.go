@@ -50,7 +50,7 @@ func poll(t *testing.T, f *transporttest.Fake, rank int, h transport.Handler) in
 	return n
 }
 
-// expose exposes 64 bytes of a rank with all rights.
+// expose exposes 64 bytes of a rank for reading and writing.
 func expose(t *testing.T, f *transporttest.Fake, rank int) transport.Key {
 	t.Helper()
 	k, err := f.Transport(rank).Expose(make([]byte, 64), transport.AccessRead|transport.AccessWrite)

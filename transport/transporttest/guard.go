@@ -18,8 +18,8 @@ const (
 type guard struct {
 	rank  int
 	state atomic.Int32
-	// calls is intentionally written without synchronisation. If two goroutines call in turn without a lock of
-	// their own, the race detector reports this field.
+	// calls is intentionally written without synchronisation. If two goroutines call one after the other
+	// without a lock of their own, the race detector reports this field.
 	calls int
 }
 

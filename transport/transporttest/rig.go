@@ -217,8 +217,8 @@ func (r *rig) random() *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// pattern returns the n bytes of a key: bytes that differ from position to position and from key to
-// key.
+// pattern returns n bytes of the pattern with the number key. The bytes differ from position to
+// position and from pattern to pattern.
 func pattern(key uint64, n int) []byte {
 	b := make([]byte, n)
 	writePattern(b, key)
@@ -234,7 +234,7 @@ var noise = func() []byte {
 	return b
 }()
 
-// writePattern fills b with the pattern of a key.
+// writePattern fills b with the pattern with the number key.
 func writePattern(b []byte, key uint64) {
 	for from := int(key * 0x9e3779b97f4a7c15 >> 48); len(b) > 0; from = 0 {
 		b = b[copy(b, noise[from:]):]
@@ -251,7 +251,7 @@ func (r *rig) requireInOrder(arrivals []arrival) {
 	}
 }
 
-// requirePattern fails the test unless b is the pattern of a key.
+// requirePattern fails the test if b is not the pattern with the number key.
 func (r *rig) requirePattern(b []byte, key uint64) {
 	r.Helper()
 	require.True(r, bytes.Equal(b, pattern(key, len(b))), "%d bytes are not those of pattern %d", len(b), key)

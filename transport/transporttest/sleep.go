@@ -25,7 +25,7 @@ var sleepRules = []rule{
 	{"BulkWakesBothSides", 2, testBulkAsleep},
 }
 
-// within fails the test unless run returns before patience ends.
+// within fails the test if run does not return within patience.
 func (r *rig) within(what string, run func()) {
 	r.Helper()
 	done := make(chan struct{})

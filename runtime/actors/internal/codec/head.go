@@ -58,8 +58,8 @@ const (
 )
 
 // Append appends the encoded head to dst, or nothing if the head is empty. own is the address of this
-// rank. If it is the sender's address, Append omits the sender's address. It returns an error if a
-// string has more than 65535 bytes, there are more than 65535 headers, or the head exceeds headMax.
+// rank. If own is the sender's address, Append omits the sender's address. Append returns an error if
+// a string has more than 65535 bytes, there are more than 65535 headers, or the head exceeds headMax.
 func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	if h.Name == "" && h.Sender == nil && len(h.Headers) == 0 {
 		return dst, nil

@@ -38,8 +38,8 @@ type Type struct {
 	// Number is the number by which this process names the type in messages.
 	Number uint32
 	// View returns the memory of a message as its encoding, without a copy. It returns nil if the
-	// encoding of this message differs from its memory. The field View is nil if that holds for all
-	// messages of the type.
+	// encoding of this message differs from its memory. The field View is nil if the encoding
+	// differs for all messages of the type.
 	View func(m any) []byte
 	// Append appends the encoding of a message to b. Decode is the inverse of Append; the argument b of
 	// Decode is valid only during the call. Decode is nil if this process does not have the type.

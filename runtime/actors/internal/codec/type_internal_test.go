@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTypesAreFull checks a full table of types. A peer that defines another type gets no decoder
-// for it, a message of another type is refused, and Register panics.
+// TestTypesAreFull checks a full table of types. A further type that a peer defines gets no
+// decoder, a message of a further type is refused, and Register panics.
 func TestTypesAreFull(t *testing.T) {
 	const name = protoPrefix + "actor.Unwatch"
 	old := types.all

@@ -78,8 +78,8 @@ func there(t *testing.T, messages ...any) *codec.Definitions {
 }
 
 // TestMessagesArrive checks that a value that one rank encodes is decoded at another rank, as a
-// value or as a pointer. A value that is decoded as a copy must also be decoded by several
-// goroutines at the same time.
+// value or as a pointer. If the type is decoded by copying, the function that Copied returns must
+// give the same value in each of several calls.
 func TestMessagesArrive(t *testing.T) {
 	word := "in place"
 	for _, m := range []any{
@@ -203,8 +203,8 @@ func TestNilPointers(t *testing.T) {
 	}
 }
 
-// TestCodecsAreContained checks that a codec of the program may refuse a peer's message, or
-// panic.
+// TestCodecsAreContained checks that Decode returns an error if the program's codec refuses a
+// peer's message or panics.
 func TestCodecsAreContained(t *testing.T) {
 	for _, m := range []any{own{}, &own{}} {
 		_, err := codec.Of(m).Decode([]byte("?"))
@@ -275,7 +275,7 @@ func TestAnnounced(t *testing.T) {
 	require.False(t, a.Needs(&codec.Type{Number: codec.NumberDefined + codec.TypesMax - 1}))
 }
 
-// TestNoAllocations checks that Of and a view allocate nothing.
+// TestNoAllocations checks that Of, View and Append allocate nothing.
 func TestNoAllocations(t *testing.T) {
 	var m any = &plain{1, 2}
 	var sum int

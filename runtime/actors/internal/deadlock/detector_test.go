@@ -151,8 +151,9 @@ func TestProbesArePassedOnOnce(t *testing.T) {
 	require.Equal(t, []int{5}, d.Pass(deadlock.Probe{Origin: deadlock.Origin{Rank: 8, ID: "x"}, Number: 1}, "a"), "of another actor")
 }
 
-// TestHolding checks that the bytes that wait in an actor are bounded. One message is always
-// accepted. An actor waits for a target until all bytes for this target have been sent.
+// TestHolding checks that the waiting bytes of an actor are bounded. The first waiting message is
+// accepted at any length. An actor waits for a target until all bytes for this target have been
+// sent.
 func TestHolding(t *testing.T) {
 	d := &deadlock.Detector[string, int]{}
 	begins, held := d.Hold("a", 1, 500, 100)
