@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// ChannelSleeper is the Sleeper of a rank that shares its process with the ranks
-// that ring it. Its goroutines sleep on a channel. The zero value is ready for use. It
-// must not be copied.
+// ChannelSleeper is the Sleeper of a rank that shares its process with the ranks that ring it. Its
+// goroutines sleep on a channel. The zero value is ready for use. A ChannelSleeper must not be
+// copied.
 type ChannelSleeper struct {
 	// generation counts the calls of Ring. A ticket is the value of generation at Prepare.
 	generation atomic.Uint32

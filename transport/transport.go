@@ -30,8 +30,8 @@ type Caps struct {
 	// Handover is true if Map maps memory of the peer's arena, so that a message can hand over
 	// memory by sending its key.
 	Handover bool
-	// CostlySend is true if a Send costs several times as much as the copying of a small message,
-	// so that it is better if waiting messages share one Send.
+	// CostlySend is true if a Send costs several times as much as the copying of a small message.
+	// It is then better if waiting messages share one Send.
 	CostlySend bool
 	// MaxReads is the largest number of Gets that may be in flight to this peer (with RDMA
 	// the negotiated initiator depth, ORD). 0 means that Get is impossible.

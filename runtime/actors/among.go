@@ -35,11 +35,11 @@ var _ actor.Process = (*roaming)(nil)
 // that rank. The actor has the same name at each of the ranks. An actor that has stopped is also
 // started again when its rank is lost.
 //
-// A message that was sent to the lost rank and not answered may or may not have been handled. It is
-// not sent again, and a request ends with actor.ErrDeadLetter. A message that is sent after this rank
-// has detected the loss waits for the new actor. The new actor has the state of the lost actor only
-// if the actor is Persistent. If a rank cannot be reached, the other ranks take it as lost. That rank
-// may still run its actor.
+// A message that was sent to the lost rank and not answered may or may not have been handled. The
+// message is not sent again. If the message is a request, the request ends with actor.ErrDeadLetter.
+// A message that is sent after this rank has detected the loss waits for the new actor. The new actor
+// has the state of the lost actor only if the actor is Persistent. If a rank cannot be reached, the
+// other ranks take it as lost. That rank may still run its actor.
 //
 // Under -on-failure respawn the World ends when a rank is lost. In this case the actor is not moved.
 // The function of World.Resume must start the actor again.

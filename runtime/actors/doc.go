@@ -31,7 +31,7 @@
 // generation never reaches an actor of a later generation; a message to such a PID becomes a dead
 // letter with the reason ErrStale. PIDs within messages are valid at every rank. System.PID returns a
 // PID of an actor that need not exist yet. Messages wait for the actor, within the bounds below,
-// until Config.Patience has passed. Then they become dead letters.
+// until Config.Patience has passed. Then the messages become dead letters.
 //
 // Messages to an actor of this rank wait in the same way if System.PID has made the PID. A PID that
 // was made otherwise may have no actor. A message to such a PID of this rank becomes a dead letter
@@ -55,10 +55,10 @@
 // A T arrives as a T, and a *T arrives as a *T. A short *T that arrives shares an allocation of up to
 // 512 bytes with other values of the same type from the same rank. A reference to one of these values
 // keeps the whole allocation in memory. The number types and bool are registered. A type that is
-// defined as one of them, such as time.Duration (an int64), is not registered. A message of any other
-// type becomes a dead letter at the sender with the reason ErrUnregistered. The sender must not
-// change a message after it was sent. This also holds for the bytes of a []byte. A message that needs
-// arena memory and is too large for the arena becomes a dead letter, too.
+// defined as one of these types, such as time.Duration (an int64), is not registered. A message of
+// any other type becomes a dead letter at the sender with the reason ErrUnregistered. The sender must
+// not change a message after it was sent. This also holds for the bytes of a []byte. A message that
+// needs arena memory and is too large for the arena becomes a dead letter, too.
 //
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which
 // they were sent, and each message arrives once.
@@ -69,16 +69,16 @@
 // workers are started. With Inline the actor runs on the serving goroutine, which also polls the
 // rank's transports. Inline saves one goroutine switch, but the rank's other arrivals wait while the
 // actor runs. An inline handler must not block: receives, collectives and other waits in it fail with
-// runtime.ErrInline. This package cannot refuse the wait of a protoactor Future. If an inline handler
-// waits with a Future for the answer of another rank, the wait ends with the Future's timeout, and no
-// other message arrives during the wait. Use ReenterAfter instead. If an inline actor handles one
-// message for more than a second, the Logger reports this actor once.
+// runtime.ErrInline. This package cannot refuse the wait of a protoactor Future. Suppose that an
+// inline handler waits with a Future for the answer of another rank. During the wait no message
+// arrives, so the wait ends with the Future's timeout. Use ReenterAfter instead. If an inline actor
+// handles one message for more than a second, the Logger reports this actor once.
 //
 // # Bounds
 //
-// The messages that wait for an actor are bounded in bytes: Config.Mailbox bounds the messages from
-// the actor's own rank, and 256 KiB is the bound for the messages from each other rank. Beyond these
-// bounds
+// The messages that wait for an actor are bounded in bytes. Config.Mailbox is the bound for the
+// messages from the actor's own rank, and 256 KiB is the bound for those from each other rank.
+// Beyond these bounds
 //
 //   - a Tell of an actor does not block. The message waits in the sending actor's outbox, and that
 //     actor does not run until its outbox is empty. If the outbox exceeds Config.Outbox bytes,

@@ -9,9 +9,9 @@ import (
 
 // fencedFuture replaces a future of protoactor in the process registry. It forwards only one event to
 // the future: either the first answer or the timeout. A protoactor future stores an answer without
-// holding its lock. Without a fencedFuture, an answer that arrives at the same time as the timeout or
-// another answer would race with the goroutine that reads the result (protoactor's issue 1145). That
-// goroutine could get the answer together with the timeout error, or half of a value.
+// holding its lock. So an answer that arrives at the same time as the timeout or another answer could
+// race with the goroutine that reads the result (protoactor's issue 1145). That goroutine could get
+// the answer together with the timeout error, or half of a value.
 //
 // The replacement happens before a request is put into a mailbox of this package or leaves the rank,
 // so that no answer can arrive earlier. A request to an actor of this rank that does not exist needs

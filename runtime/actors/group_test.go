@@ -36,8 +36,8 @@ func plus(into, values []float64) {
 	}
 }
 
-// TestGroup lets two actors on each of three ranks add up numbers in rounds. The actors answer
-// requests meanwhile.
+// TestGroup lets two actors on each of three ranks add up numbers in rounds. The actors must answer
+// requests while a round is running.
 func TestGroup(t *testing.T) {
 	const rounds = 20
 	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {

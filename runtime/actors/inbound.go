@@ -146,7 +146,7 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 	p.queue.add(&a)
 }
 
-// plain is the fast path for the most frequent messages. Its message must be of a type that is
+// plain is the fast path for the most frequent messages. The message must be of a type that is
 // decoded by copying. A message of a stream must have an empty head, or a head with only a sender,
 // an actor of the peer. A message without stream must be an answer, with only the future's name in
 // its head. For any other message, and for a malformed message, plain returns false.

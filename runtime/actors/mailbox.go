@@ -13,8 +13,8 @@ import (
 // turnMax is the number of messages after which an actor lets other actors run.
 const turnMax = 300
 
-// mailbox holds the messages that wait for one actor, in order. It runs the actor, one turn at
-// a time, on a worker or on the serving goroutine.
+// mailbox holds the messages that wait for one actor, in order. It runs the actor on a worker or on
+// the serving goroutine, in turns of at most turnMax messages.
 //
 // The fields are in three groups in separate cache lines: fields that the senders write, fields that the
 // goroutine of the actor writes, and fields that rarely change. A cache line that two processors write
@@ -31,7 +31,7 @@ type mailbox struct {
 	dead      atomic.Bool   // the actor has stopped
 	suspended atomic.Bool   // written by the goroutine that runs the actor
 	systems   atomic.Int32  // length of system
-	reprieve  atomic.Int32  // messages that the actor may handle although its outbox is not empty
+	reprieve  atomic.Int32  // number of messages that the actor may handle although its outbox is not empty
 	outbox    atomic.Int64  // bytes in the actor's outbox
 	fullAt    atomic.Uint64 // value of posted when a sender last began to wait for space; 0 if no sender waits
 	restarts  atomic.Int32
@@ -45,7 +45,7 @@ type mailbox struct {
 	started   bool // Start was called, so the actor may run
 	user      queue
 	posted    uint64                     // total bytes of this rank's messages ever put into user
-	limit     uint64                     // upper bound of posted, from the last value of taken that a sender read
+	limit     uint64                     // largest allowed value of posted, computed when a sender last read taken
 	ref       atomic.Pointer[mailboxRef] // for streams to this actor; nil before the first stream
 	_         [8]byte
 
@@ -173,7 +173,8 @@ func (m *mailbox) postArrived(i item) {
 // accept takes messages of another rank, for which the mailbox always has space. The serving
 // goroutine calls accept, and may reuse items afterwards. If the actor is inline and idle, it handles
 // the messages at once. If the actor belongs to a worker and is idle, the serving goroutine leaves
-// Serve and runs the actor itself, provided that it can leave Serve and has no other actor to run.
+// Serve and runs the actor itself. This requires that the goroutine can leave Serve and has no other
+// actor to run.
 func (m *mailbox) accept(items []item, p *inbound) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {
@@ -225,7 +226,7 @@ func weight(message any) uint32 {
 func (m *mailbox) held() bool { return m.outbox.Load() > 0 && m.reprieve.Load() <= 0 }
 
 // run runs the actor until it has no message or may not run, or until its turn is over after turnMax
-// messages. In the latter case run returns true, and the caller must schedule the mailbox again.
+// messages. If the turn is over, run returns true, and the caller must schedule the mailbox again.
 func (m *mailbox) run() (again bool) {
 	left := turnMax
 	for {

@@ -15,8 +15,8 @@ import (
 type numbered struct{ from, number int }
 
 // TestSendersWaitForRoom lets goroutines and actors send an actor of their rank more than its
-// mailbox takes. The mailbox must never exceed its bound, no message may be lost, and the
-// messages of each sender must arrive in order, whether the actor is idle or runs.
+// mailbox takes. The mailbox must never exceed its bound, and no message may be lost. The messages
+// of each sender must arrive in order, whether the actor is idle or runs.
 func TestSendersWaitForRoom(t *testing.T) {
 	local(t, 1, actors.Config{Mailbox: small.Mailbox}, func(all []*actors.System) {
 		const n, goroutines, both = 20_000, 3, 5
@@ -94,7 +94,7 @@ func TestFailureAmidABatch(t *testing.T) {
 					switch m := c.Message().(type) {
 					case string:
 						close(inside)
-						<-gate // then the other messages arrive together
+						<-gate // when the gate opens, many messages are waiting
 					case int:
 						if m%100 == 50 && m < 500 {
 							panic("as told")
@@ -113,13 +113,13 @@ func TestFailureAmidABatch(t *testing.T) {
 				all[0].Root.Send(peer, "wait")
 				await(t, inside)
 				for i := range n {
-					all[0].Root.Send(peer, i) // all of them are within the credit
+					all[0].Root.Send(peer, i) // all these messages are within the credit
 				}
 				close(gate)
 				for i := range n {
 					all[1].Root.Send(all[1].PID(1, "parent/child"), n+i)
 				}
-				expected := [2]int{0, n} // of the other rank, of this rank
+				expected := [2]int{0, n} // the next numbers of the other rank and of this rank
 				for range 2*n - 5 {
 					i := next(t, got)
 					from := i / n

@@ -51,8 +51,8 @@ func (r *remote) block(pid *actor.PID, message any, o *outgoing) {
 	}
 }
 
-// unqueued describes messages that drain has removed from the queue: either consecutive messages of one
-// actor that were sent, or one message that could not be sent, with the error.
+// unqueued describes messages that drain has removed from the queue. These are either consecutive
+// messages of one actor that were sent, or one message that could not be sent, with the error.
 type unqueued struct {
 	owner   *mailbox
 	bytes   int64

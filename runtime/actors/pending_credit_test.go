@@ -12,8 +12,8 @@ import (
 )
 
 // TestCreditReturnsWhileAnActorIsAtWork checks that the credit of handled messages is returned to the
-// sender as soon as it is half of the window, even if the actor is still handling the last of these
-// messages.
+// sender as soon as it is half of the window. The sender must not have to wait until the actor has
+// handled the last of these messages.
 func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const length, overhead = 1000, 128

@@ -160,8 +160,8 @@ func TestNothingOvertakesABacklog(t *testing.T) {
 	}
 }
 
-// TestRouterToAPendingActor checks that a router leads to an actor of its own rank that is
-// spawned later, and that the router is notified of the end of the actor.
+// TestRouterToAPendingActor checks a router to an actor of its own rank that is spawned later. The
+// actor must get the router's messages, and the router must be notified of the actor's end.
 func TestRouterToAPendingActor(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		s := all[0]

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// These are the examples of protoactor's documentation, with the actor on one rank and its user
-// on another rank. The only difference is the origin of the PIDs.
+// The tests of this file are the examples of protoactor's documentation, with the actor on one rank
+// and the code that uses the actor on another rank. The only difference is the origin of the PIDs.
 
 // far returns a copy of a PID for another rank. Ranks of one process must not share PIDs, because a
 // PID caches its Process.

@@ -97,8 +97,8 @@ func (in *receiveStream) flowing() *mailbox {
 // settlingBit is set in receiveStream.settling while the sender waits for a report.
 const settlingBit = 1 << 32
 
-// repay returns credit to the stream. It reports to the sender when half of the window has been
-// returned after the last report, or when returned has reached the value for which the sender waits.
+// repay returns credit to the stream. It reports to the sender in two cases: half of the window has
+// been returned after the last report, or returned has reached the value for which the sender waits.
 func (in *receiveStream) repay(cost uint32) {
 	if cost != 0 {
 		in.tell(in.returned.Add(cost))

@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// TestExampleReceiveTimeout runs examples/actor-receivetimeout. The test is not built with the
-// race detector: protoactor's timer goroutine and the actor write the same fields of the actor's
-// context without a lock (SetReceiveTimeout and receiveTimeoutHandler in its actor_context.go).
-// The race appears when a message takes longer than the timeout.
+// TestExampleReceiveTimeout runs examples/actor-receivetimeout. The test is not built with the race
+// detector, which would find a race in protoactor. The timer goroutine and the actor write the same
+// fields of the actor's context without a lock (SetReceiveTimeout and receiveTimeoutHandler in
+// actor_context.go). The race appears when a message takes longer than the timeout.
 func TestExampleReceiveTimeout(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		in := inbox(t, all[0], "in", all[0].Worker())

@@ -56,8 +56,8 @@ func (t *remoteFutures) find(pid *actor.PID) *remoteFuture {
 	return nil
 }
 
-// isActor reports whether a Process is an actor. It distinguishes actors whose names look like a future's
-// from futures.
+// isActor reports whether a Process is an actor. It is needed because the name of an actor may look like
+// a future's.
 func isActor(p actor.Process) bool {
 	_, ok := p.(*actor.ActorProcess)
 	return ok
@@ -65,9 +65,9 @@ func isActor(p actor.Process) bool {
 
 // futureProcess is the Process of a future of another rank. It accepts one answer, which is addressed
 // by name and needs no credit. It has no stream of its own; the answer is sent through the nameless
-// remote of the rank. A PID whose address names no rank, or another generation of the job, also has a
-// futureProcess. In this case the field err is the reason, and all messages to the PID become dead
-// letters.
+// remote of the rank (see namelessOf). A PID whose address names no rank, or another generation of
+// the job, also has a futureProcess. In this case the field err is the reason, and all messages to
+// the PID become dead letters.
 type futureProcess struct {
 	s    *System
 	rank int

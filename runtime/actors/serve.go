@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers the arrivals and executes the deferred tasks of other goroutines. If the field next
-// holds an actor of a worker, and no other actor of a worker has become runnable, the serving goroutine
-// leaves Serve to run the actor in next.
+// work delivers the arrivals and executes the deferred tasks of other goroutines. The field next may
+// then hold an actor of a worker. If no other actor of a worker has become runnable, the serving
+// goroutine leaves Serve to run the actor in next.
 func (p *inbound) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()
@@ -56,7 +56,7 @@ func (p *inbound) run(m *mailbox) {
 }
 
 // deliver delivers an arrival to its addressee. It returns true if the delivery may have made a goroutine
-// runnable without a push to the workers, for example because the addressee has no mailbox of this package.
+// runnable without a push to the workers. For example, the addressee may have no mailbox of this package.
 func (p *inbound) deliver(a *arrival) (woke bool) {
 	switch a.kind {
 	case arrivalSettle:
@@ -279,8 +279,8 @@ func (p *inbound) addressee(a *arrival) *actor.PID {
 }
 
 // reject makes an arrival a dead letter. It answers a Watch by Terminated, and discards any other
-// system message. It first receives a long message, because the sender keeps the message's memory
-// until the message is received.
+// system message. If the arrival announces a long message, reject receives the message first,
+// because the sender keeps the message's memory until then.
 func (p *inbound) reject(a *arrival, why error) {
 	switch r := a.details; {
 	case r != nil && r.large && (a.in == nil || a.in.lost == nil):

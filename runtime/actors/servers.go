@@ -13,11 +13,12 @@ const serversTotal = 2
 
 // servers is a pair of goroutines. One of them is the serving goroutine: it delivers the arrivals and
 // runs inline actors. If the arrivals are for a single actor of a worker, the serving goroutine
-// passes its role to the other goroutine and runs the actor itself (leader/followers, Schmidt and
-// others, 2000). It does not wait until the other goroutine runs. The alternative is to wake a worker
-// and to yield to it. The alternative would add a goroutine switch before the actor runs, and a
-// goroutine switch takes a third of the time of a request. While the other goroutine is still running
-// an actor, the role cannot be passed. During this time workers run all actors that are not inline.
+// passes its role to the other goroutine. Then it runs the actor itself, without waiting until the
+// other goroutine runs (leader/followers, Schmidt and others, 2000). The alternative is to wake a
+// worker and to yield to it. The alternative would add a goroutine switch before the actor runs, and
+// a goroutine switch takes a third of the time of a request. While the other goroutine is still
+// running an actor, the role cannot be passed. During this time workers run all actors that are not
+// inline.
 type servers struct {
 	s *System
 	// turn contains a value while a goroutine may begin to serve. When the engine has ended, turn and

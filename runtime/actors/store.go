@@ -94,9 +94,9 @@ func init() {
 func NewStore() *Store { return &Store{held: make(map[string]holding), own: make(map[string]claim)} }
 
 // Open makes st the Store of a rank in the World of s. Every rank must open its Store in every World
-// before it spawns persistent actors, because a persistent actor that starts asks all ranks for its
-// snapshot and waits for the answers. If the rank has already opened a Store in this World, the error
-// is actor.ErrNameExists.
+// before it spawns persistent actors. This is necessary because a persistent actor that starts asks
+// all ranks for its snapshot and waits for the answers. If the rank has already opened a Store in
+// this World, the error is actor.ErrNameExists.
 func (st *Store) Open(s *System) error {
 	_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) { st.receive(s, c) }), storeID)
 	if err == nil {
@@ -171,9 +171,9 @@ func (st *Store) copyAgain(s *System) {
 	}
 }
 
-// companion returns the rank that stores copies for this rank: the next rank that is not lost and is
-// on another host or, if there is none, the next rank that is not lost. ok is false if all other
-// ranks are lost.
+// companion returns the rank that stores copies for this rank. This is the next rank that is not
+// lost and is on another host. If there is no such rank, it is the next rank that is not lost. ok is
+// false if all other ranks are lost.
 func (s *System) companion() (rank int, ok bool) {
 	here := s.world.Host(s.Rank())
 	for i := 1; i < s.Size(); i++ {
@@ -209,7 +209,7 @@ func (st *Store) copyOut(s *System, key string, one snapshot) error {
 	}
 }
 
-// alone returns an error if a rank is lost and lost ranks are started again, because then this World
+// alone returns an error if a rank is lost and lost ranks are started again. In this case this World
 // has ended, and snapshots must be saved and looked up in the next World. Otherwise it returns nil,
 // because this rank may continue alone if all other ranks are lost.
 func (s *System) alone() error {
@@ -221,7 +221,7 @@ func (s *System) alone() error {
 	return nil
 }
 
-// claim claims a key for an actor of this rank at all ranks that are not lost, and returns the claim
+// claim claims a key for an actor of this rank at all ranks that are not lost. It returns the claim
 // and the newest snapshot that any of these ranks has.
 func (st *Store) claim(s *System, key string) (claim, snapshot, error) {
 	highest := st.claimed(claim{Key: key}).Claimed

@@ -87,8 +87,8 @@ type System struct {
 	down map[int]error
 	// roaming holds the actors of SpawnAmong.
 	roaming []*roaming
-	// watches holds the watches of this rank's actors on actors of other ranks, by rank of the
-	// watched actor, id of the watcher and id of the watched actor.
+	// watches holds the watches of this rank's actors on actors of other ranks. The keys are the
+	// rank of the watched actor, the id of the watcher and the id of the watched actor.
 	watches map[int]map[string]map[string]watch
 	// watched holds the watches of other ranks' actors on actors of this rank, by rank of the
 	// watcher.

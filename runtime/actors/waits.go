@@ -59,7 +59,7 @@ func (s *System) probe(who *mailbox, targets ...any) {
 	}
 }
 
-// passProbe sends a probe to targets of this rank or of others.
+// passProbe sends a probe to targets of this rank or of other ranks.
 func (s *System) passProbe(p deadlock.Probe, targets []any) {
 	for _, target := range targets {
 		switch target := target.(type) {
@@ -72,7 +72,8 @@ func (s *System) passProbe(p deadlock.Probe, targets []any) {
 }
 
 // probed handles a probe that has reached an actor of this rank. An actor that gets its own probe back is
-// in a cycle, and gets a reprieve. Any other probe is passed on to the targets for which the actor waits.
+// in a cycle. It gets a reprieve: it may handle reprieveLength messages although its outbox is not empty.
+// Any other probe is passed on to the targets for which the actor waits.
 func (s *System) probed(p deadlock.Probe, m *mailbox) {
 	if p.Origin.Rank == s.Rank() && m.pid != nil && p.Origin.ID == m.pid.Id {
 		m.reprieve.Store(reprieveLength)

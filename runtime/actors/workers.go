@@ -36,7 +36,7 @@ type workers struct {
 	total    int           // workers that exist
 	guests   int           // goroutines of servers that have not ended
 	allowed  int           // workers that may exist
-	turns    uint64        // number of turns so far
+	turns    uint64        // number of calls of turn so far
 	watching bool          // the timer of watch runs
 	closing  bool          // close was called
 	wake     sync.Cond     // idle workers wait here

@@ -154,8 +154,8 @@ func strandedRank(w *runtime.World) error {
 	return nil
 }
 
-// failingRank returns a rank that fails after it has run a program, while the other ranks wait
-// for it.
+// failingRank returns a program of which one rank fails after it has run the given program. The
+// other ranks wait for a message of this rank.
 func failingRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return func(w *runtime.World) error {
 		if err := program(w); err != nil {
@@ -169,8 +169,8 @@ func failingRank(program func(w *runtime.World) error) func(w *runtime.World) er
 	}
 }
 
-// panickingRank returns a rank that panics after it has run a program, while the other ranks wait
-// for it.
+// panickingRank returns a program of which one rank panics after it has run the given program. The
+// other ranks wait for a message of this rank.
 func panickingRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return failingRank(func(w *runtime.World) error {
 		if err := program(w); err != nil {
@@ -183,7 +183,8 @@ func panickingRank(program func(w *runtime.World) error) func(w *runtime.World) 
 	})
 }
 
-// cancelledRank runs a program and cancels operations of every kind.
+// cancelledRank returns a program that runs the given program and then cancels operations of every
+// kind.
 func cancelledRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return func(w *runtime.World) error {
 		if err := program(w); err != nil {

@@ -81,8 +81,8 @@ func parseClaims(c uint64) (front, back, sequence uint64) {
 }
 
 // claimChunk claims the next of total chunks for one side. unit selects the side, and is claimFront
-// or claimBack. It returns the number of chunks that this side had claimed before. It returns false
-// if no chunk is left, or if the descriptor has another sequence.
+// or claimBack. claimChunk returns the number of chunks that this side had claimed before. It
+// returns false if no chunk is left, or if the descriptor has another sequence.
 func claimChunk(claims *uint64, unit, sequence, total uint64) (uint64, bool) {
 	for {
 		c := atomic.LoadUint64(claims)
@@ -111,9 +111,9 @@ type shared struct {
 	over bool
 }
 
-// offerHelp publishes a descriptor for a Get and asks the owner to help. The reader copies alone if
-// the Get has more than maxChunks chunks, if this owner has failed to help before, if no descriptor
-// is free, or if the lane has no room.
+// offerHelp publishes a descriptor for a Get and asks the owner to help. In four cases the reader
+// copies alone: the Get has more than maxChunks chunks, the owner has failed to help before, no
+// descriptor is free, or the lane has no room.
 func (t *Transport) offerHelp(op *bulkOp) {
 	if chunks(len(op.buf)) > maxChunks || op.e.reach.lonely {
 		return

@@ -48,8 +48,9 @@ func talk(tb testing.TB, ts []*shm.Transport, n int) {
 	}
 }
 
-// One or more producers that are killed between the claim of a slot and the update of the tail do
-// not block others, at any position of the inbox: the others continue for more than a lap.
+// Producers that are killed between the claim of a slot and the update of the tail do not block
+// other producers. This holds at any position of the inbox: the other producers continue for more
+// than a lap.
 func TestClaimsWithoutTail(t *testing.T) {
 	for i, pos := range inboxPositions() {
 		dead := 1 + i%3
@@ -88,7 +89,7 @@ func TestSkipWithoutTail(t *testing.T) {
 }
 
 // Rank processes that are killed right after they have claimed a record of the largest size do not
-// block others.
+// block other ranks.
 func TestKilledBetweenClaimAndTail(t *testing.T) {
 	s := newStage(t, "echo", 4, false)
 	for rank := 1; rank <= 2; rank++ {

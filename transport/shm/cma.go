@@ -28,8 +28,8 @@ type reach struct {
 	// proved is the time of the last proof that the process ID names the peer, counted from
 	// Transport.born.
 	proved time.Duration
-	// lonely is true if the peer has failed to help with a Get. Then this rank does not ask the
-	// peer for help again.
+	// lonely is true if the peer has failed to help with a Get. This rank does not ask such a peer
+	// for help again.
 	lonely bool
 	// aloof grows with each Get in which this rank asked the peer to take part and the peer did not
 	// poll. skip is the number of Gets that this rank makes without the peer before it asks the
@@ -124,7 +124,7 @@ func (e *endpoint) read(b []byte, addr uint64) (int, error) {
 
 // write copies to private memory of the peer. It calls prove before the copy. There is one danger:
 // this process may be stopped between prove and the copy for so long that the peer ends, is reaped,
-// and its ID is reused. Then write changes the memory of another process of the same user.
+// and its ID is reused. In this case write changes the memory of another process of the same user.
 func (e *endpoint) write(b []byte, addr uint64) (int, error) {
 	if err := e.prove(); err != nil {
 		return 0, err

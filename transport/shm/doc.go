@@ -45,7 +45,7 @@
 // # Waking
 //
 // After it has published a record, a sender reads the receiver's alert word (layout.go). Before it
-// sleeps, the receiver sets the armed bit of the alert word, forces a memory barrier on every
+// sleeps, the receiver sets the armed bit of the alert word. Then it forces a memory barrier on every
 // processor that runs a rank (membarrier), and checks its queues once more. Therefore a sender needs
 // only a load, and no fence. A sender that finds the receiver armed rings its doorbell, and then
 // clears the armed bit, so that other senders do not ring. Where membarrier is not available, senders

@@ -11,9 +11,9 @@ import (
 type loss struct {
 	peer  int
 	cause error
-	// reaped is true if the peer's process has ended. Then the messages that the peer has sent are
-	// still handed over, and the memory that the peer used is free. If reaped is false, the peer
-	// may live, and its messages are discarded.
+	// reaped is true if the peer's process has ended. In this case the messages that the peer has
+	// sent are still handed over, and the memory that the peer used is free. If reaped is false,
+	// the peer may live, and its messages are discarded.
 	reaped bool
 	// end is the tail of the inbox when the loss became known. All records of the peer lie
 	// before it.

@@ -217,8 +217,8 @@ func FuzzControl(f *testing.F) {
 	})
 }
 
-// FuzzNotes lets a peer send notes with arbitrary contents, and checks that the notes cause no write
-// to memory that is exposed for reading only.
+// FuzzNotes lets a peer send notes (records that only transports send) with arbitrary contents, and
+// checks that the notes cause no write to memory that is exposed for reading only.
 func FuzzNotes(f *testing.F) {
 	for kind := range uint8(8) {
 		f.Add(kind, uint64(0), uint64(0), uint64(1))

@@ -120,9 +120,9 @@ func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdic
 	return full
 }
 
-// claim tries to claim the slot at tail by writing the index word claim. It moves the tail behind
-// the claim, even if another rank has made the claim. It returns full if this rank has to try
-// again.
+// claim tries to claim the slot at tail: it writes the argument claim into the slot's index word if
+// the slot is free. It moves the tail behind the claim, even if another rank has made the claim. It
+// returns full if this rank has to try again.
 func (w *inboxWriter) claim(tail, claim uint64) (uint64, verdict) {
 	slot := &w.index[tail&inboxMask]
 	if atomic.CompareAndSwapUint64(slot, slotLap(tail), claim) {

@@ -66,8 +66,8 @@ func (e *endpoint) leaveInbox() {
 // returnRing moves the lane back into the inbox, as the peer has requested in its alert word. It
 // announces the move by a kindReturn record, which is the last record in the ring. If the ring has
 // no room for the record, a later call moves the lane. The peer itself clears its request when it
-// reads the record. This rank must not clear the request. It might be stopped before it does so, and
-// might later clear a request that is meant for the ring's next writer.
+// reads the record. This rank must not clear the request: if this rank were stopped before it clears
+// the request, it might later clear a request to the ring's next writer.
 func (e *endpoint) returnRing() {
 	if e.ring.words == nil || e.ring.put(kindReturn, transport.Header{}, nil) != written {
 		return
@@ -89,8 +89,8 @@ func (e *endpoint) leave() {
 }
 
 // takeLane starts to read the ring into which a peer has moved its lane. It returns false for an
-// announcement that a correct peer never sends: the ring does not exist, the peer has not claimed
-// the ring, this rank already reads the ring, or the peer has another ring.
+// announcement that a correct peer never sends. In this case the ring does not exist, the peer has
+// not claimed the ring, this rank already reads the ring, or the peer has another ring.
 func (t *Transport) takeLane(slot int, number uint64) bool {
 	if number >= ringsPerRank || t.lanes[slot] != nil ||
 		atomic.LoadUint64(ringOwner(t.control, int(number))) != uint64(slot)+1 {

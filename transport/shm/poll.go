@@ -77,8 +77,8 @@ func (t *Transport) readLanes(h transport.Handler, budget int) int {
 
 // watchLooks is the number of times that a Poll checks the first ring, which is a busy ring, before
 // it checks all lanes. A check of all lanes takes some 20 ns, and a check of one ring 1 ns. If two
-// ranks exchange message and answer in turn (a dialogue), the repeated checks of the first ring find
-// the answer up to 20 ns earlier. If there is only one ring, Poll checks it watchAlone times.
+// ranks alternately send each other messages (a dialogue), the repeated checks of the first ring
+// find the answer up to 20 ns earlier. If there is only one ring, Poll checks it watchAlone times.
 const (
 	watchLooks = 32
 	watchAlone = 96

@@ -4,9 +4,9 @@ import "sync/atomic"
 
 // On a small node, every pair of ranks has a ring in each direction. Before the first message, the
 // lanes move from the inbox to the rings, and the pages of the rings are allocated. A page fault
-// takes longer than a hundred messages (20 to 60 us, measured on a virtual machine), and the first
-// lap of a ring causes sixteen page faults on either side. On a larger node pages are allocated
-// when they are touched, because it is not known which pairs will exchange messages.
+// takes longer than a hundred messages (20 to 60 us, measured on a virtual machine). The first lap
+// of a ring causes sixteen page faults on either side. On a larger node pages are allocated when
+// they are touched, because it is not known which pairs will exchange messages.
 
 // small reports whether every pair of ranks of the node can have a ring.
 func (t *Transport) small() bool {
@@ -49,7 +49,7 @@ func (t *Transport) touch() {
 }
 
 // Prepare implements transport.Preparer. It does nothing if the peer has not joined yet, or if the
-// node is large. Then the lane to the peer begins in the inbox.
+// node is large. In both cases the lane to the peer begins in the inbox.
 func (e *endpoint) Prepare() {
 	if !e.t.small() || e.t.closed || e.down != nil || e.ring.words != nil || e.introduce() != nil || !e.introduced {
 		return

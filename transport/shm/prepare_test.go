@@ -68,8 +68,8 @@ func TestPreparedPairs(t *testing.T) {
 	}
 }
 
-// Prepare has no effect for a peer that has not joined; the first messages then go to its inbox,
-// and Prepare works after it has joined.
+// Prepare has no effect for a peer that has not joined, so the first messages go to the peer's
+// inbox. After the peer has joined, Prepare works.
 func TestPrepareBeforeThePeerHasJoined(t *testing.T) {
 	fd := memory(t, 2)
 	node, err := shm.OpenNode(fd, 2, rangeBytes)

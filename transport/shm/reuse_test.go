@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// If the process ID of a peer is given to another process, at any time, nothing is written to that
-// process and nothing that is read from it counts as a result. The operation waits until the loss
-// of the peer is reported.
+// Suppose that the process ID of a peer is given to another process, at any time. Nothing is
+// written to that process, and nothing that is read from it counts as a result. The operation waits
+// until the loss of the peer is reported.
 func TestReusedProcessID(t *testing.T) {
 	for name, c := range map[string]struct {
 		way int
@@ -130,9 +130,9 @@ func TestNoCopyAfterLoss(t *testing.T) {
 	require.NoError(t, node.Close())
 }
 
-// If a rank was killed and reaped, and its process ID names another process with memory at the same
-// address, nothing that is read from that memory counts as a result and nothing is written to it.
-// The operations end when the loss is reported.
+// Suppose that a rank was killed and reaped, and that its process ID names another process with
+// memory at the same address. Nothing that is read from that memory counts as a result, and nothing
+// is written to it. The operations end when the loss is reported.
 func TestProcessIDOfTheDead(t *testing.T) {
 	needsAlone(t)
 	const n = 100_000

@@ -270,7 +270,7 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 }
 
 // Conceal implements transport.Transport. It does not wait for a peer that copies private memory by
-// a system call, because the peer itself reports the end of its copy to the engine of this rank.
+// a system call. Such a peer itself reports the end of its copy to the engine of this rank.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)

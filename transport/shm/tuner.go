@@ -32,7 +32,8 @@ const (
 	// on. Gets that are longer than the last class are in the last class.
 	tunedClasses = 10
 	// tunerTries is the number of times that each way of a class is tried before the fastest way is
-	// chosen. After that, every tunerAgain-th Get of the class tries one of the ways in turn.
+	// chosen. After that, every tunerAgain-th Get of the class tries a way again: the three ways
+	// take turns.
 	tunerTries = 3
 	tunerAgain = 32
 	// tunerSample limits the timing of Gets that use wayAlone. After the first tries of a class, one

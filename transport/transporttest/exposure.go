@@ -76,7 +76,7 @@ func testConceal(r *rig) {
 	require.NoError(r, r.ranks[1].transport.Conceal(again))
 }
 
-// requireStale checks that a key of rank 1 can no longer be used, neither by rank 0 nor by the owner, rank 1.
+// requireStale checks that neither rank 0 nor the owner, rank 1, can still use a key of rank 1.
 func (r *rig) requireStale(k transport.Key, caps transport.Caps) {
 	r.Helper()
 	if caps.Get {

@@ -57,9 +57,9 @@ type FakeOptions struct {
 	// DelayPolls bounds random delays. A message stays in flight for up to DelayPolls Polls of its receiver, and
 	// an operation for up to DelayPolls Polls of its issuer. Completions overtake each other.
 	DelayPolls int
-	// ConnectPolls is the largest number of Polls from the first operation on an
-	// endpoint until its connection is established. Until then operations get ErrAgain,
-	// and Caps reports neither Get, Put, FetchAdd nor Handover.
+	// ConnectPolls is the largest number of Polls from the first operation on an endpoint until its
+	// connection is established. Until then operations get ErrAgain, and the fields Get, Put,
+	// FetchAdd and Handover of Caps are false.
 	ConnectPolls int
 	// FailRate is the probability that a Get, Put or FetchAdd completes with FailError (nil means ErrFault). A
 	// failed Get leaves rubbish in its destination. A failed Put writes a part of its source.

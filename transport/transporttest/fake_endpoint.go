@@ -195,8 +195,8 @@ func (e *fakeEndpoint) reads() int {
 	return n
 }
 
-// checkStale panics if an operation names memory that is concealed now, unless one of the two sides counts the
-// other as lost.
+// checkStale panics if an operation names memory that is concealed now. It does not panic if one of the two
+// ranks counts the other as lost.
 func (e *fakeEndpoint) checkStale(op *operation) {
 	t, owner := e.from, e.from.fabric.ranks[e.peer]
 	ended := op.key.Token > arenaToken && op.key.Token <= arenaToken+owner.exposures && owner.exposed[op.key.Token] == nil

@@ -52,7 +52,8 @@ func (t *fakeTransport) serve() int {
 	return n
 }
 
-// deliver delivers up to budget messages that are due, from the peers in turn. It returns their number.
+// deliver delivers up to budget messages that are due, one message of each peer in turn. It returns
+// their number.
 func (t *fakeTransport) deliver(h transport.Handler, budget int) int {
 	n := 0
 	for n < budget {

@@ -58,7 +58,7 @@ func expose(t *testing.T, f *transporttest.Fake, rank int) transport.Key {
 	return k
 }
 
-// requirePanic fails the test unless run panics with a text that contains want.
+// requirePanic fails the test if run does not panic with a text that contains want.
 func requirePanic(t *testing.T, want string, run func()) {
 	t.Helper()
 	defer func() {

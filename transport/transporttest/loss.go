@@ -39,7 +39,8 @@ func testMarkDown(r *rig) {
 	require.Empty(r, r.ranks[2].downs, "a rank that was not told of the loss reports none")
 }
 
-// testLossEndsBulk relies on member, which fails the test if a completion arrives after the loss.
+// testLossEndsBulk relies on the type member, which fails the test if a completion arrives after
+// the loss.
 func testLossEndsBulk(r *rig) {
 	e, caps := r.connected(0, 1)
 	r.needs("get or put", caps.Get || caps.Put)
@@ -132,8 +133,8 @@ func testMarkDownConcurrently(r *rig) {
 	require.Len(r, m.downs, len(r.ranks)-1)
 }
 
-// testSilenceOfTheLost relies on member, which fails the test if an event of a peer arrives after the peer's
-// loss. The peer does not know that it was marked down, and continues to send.
+// testSilenceOfTheLost relies on the type member, which fails the test if an event of a peer arrives after
+// the peer's loss. The peer does not know that it was marked down, and continues to send.
 func testSilenceOfTheLost(r *rig) {
 	e, _ := r.connected(1, 0)
 	r.connected(0, 1)

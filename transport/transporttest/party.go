@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// partyMessages is the number of messages (data and offers) that each rank sends to each other rank.
+	// partyMessages is the number of messages (data and offers, see party) that each rank sends to each
+	// other rank.
 	partyMessages = 60
 	// partyOffer is the length in bytes of the largest offered memory.
 	partyOffer = 200_000
@@ -139,8 +140,8 @@ func (p *party) finished() bool {
 	return p.taken == p.given && len(p.readings) == 0
 }
 
-// sendOne sends the next message to a peer. It is data or, if the transport has Get, with a
-// probability of 1/3 an offer.
+// sendOne sends the next message to a peer. The message is data. If the transport has Get, the
+// message is an offer with a probability of 1/3.
 func (p *party) sendOne(peer int) error {
 	e, err := p.transport.Endpoint(peer)
 	if err != nil {
@@ -234,7 +235,7 @@ func (p *party) keep(peer int, operation func(e transport.Endpoint) error) {
 }
 
 // driveKept starts the kept operations of each peer in order, until one returns ErrAgain. It
-// reports whether any remain.
+// reports whether operations remain in kept.
 func (p *party) driveKept() (bool, error) {
 	remain := false
 	for peer := range p.kept {

@@ -241,8 +241,8 @@ func writePattern(b []byte, key uint64) {
 	}
 }
 
-// requireInOrder fails the test unless the arrivals have the numbers 0, 1, ... in their headers and
-// the patterns of these numbers as payloads.
+// requireInOrder checks that the arrivals have the numbers 0, 1, ... in their headers, and the
+// patterns with these numbers as payloads.
 func (r *rig) requireInOrder(arrivals []arrival) {
 	r.Helper()
 	for i, a := range arrivals {

@@ -55,7 +55,7 @@ type Type struct {
 
 // types are the types of this process.
 var types = struct {
-	// mu guards the fields. It is taken for each new type, not for each message.
+	// mu guards byName and all. It is taken for each new type, not for each message.
 	mu     sync.Mutex
 	byName map[string]*Type
 	all    []*Type // by number - NumberDefined
