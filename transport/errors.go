@@ -10,8 +10,8 @@ var (
 	// after the next Poll.
 	ErrAgain = errors.New("try again after the next poll")
 	// ErrNotSupported means that the transport, the peer or the machine does not have the requested
-	// capability. Probes of a capability return ErrNotSupported, and tests that get ErrNotSupported
-	// are skipped.
+	// capability. A probe of a missing capability returns ErrNotSupported, and a test that gets
+	// ErrNotSupported is skipped.
 	ErrNotSupported = errors.New("not supported")
 	// ErrPeerDown means that the peer is lost permanently.
 	ErrPeerDown = errors.New("peer is down")

@@ -57,7 +57,7 @@ func TestChannelSleeperSleepsAsLongAsItIsTold(t *testing.T) {
 }
 
 // TestChannelSleeperRingWakesEverySleeper checks that a ring wakes all sleepers, with and without a deadline,
-// and that later rings do so again.
+// and that later rings wake later sleepers.
 func TestChannelSleeperRingWakesEverySleeper(t *testing.T) {
 	for _, nanos := range []int64{-1, int64(time.Hour)} {
 		synctest.Test(t, func(t *testing.T) {

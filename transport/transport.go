@@ -70,8 +70,8 @@ type Key struct {
 // At returns the key of the memory that begins off bytes after k.
 func (k Key) At(off int) Key { return Key{k.Addr + uint64(off), k.Token} }
 
-// Handler receives the events that Poll finds. Poll calls its methods on its own goroutine, one at
-// a time.
+// Handler receives the events that Poll finds. Poll calls the methods of the Handler one at a time,
+// on the goroutine that called Poll.
 type Handler interface {
 	// Arrive delivers one message of the peer. payload is valid during the call.
 	Arrive(peer int, h Header, payload []byte)

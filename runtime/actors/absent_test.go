@@ -14,8 +14,8 @@ import (
 
 // TestRankWithoutActors checks that a rank without actors blocks no sender for ever. Messages to
 // this rank become dead letters whose reason says that the rank has no actors, and an actor that
-// watches one of its actors gets Terminated. If the rank makes its System later, this System knows
-// the message types that senders have defined before.
+// watches an actor of this rank gets Terminated. If the rank makes its System later, this System
+// knows the message types that senders have defined before.
 func TestRankWithoutActors(t *testing.T) {
 	f := transporttest.NewFake(2, transporttest.FakeOptions{NoHandover: true})
 	s := fakeRank(t, f, 2, 0, engine.Config{})(0)

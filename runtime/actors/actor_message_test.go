@@ -253,9 +253,9 @@ func TestDeathAmongLongMessages(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// TestLossOfALongMessageBeforeAnotherLink checks messages that arrive on later streams to an
-// actor while a long message is in progress. If the long message is lost, the later messages are
-// lost too, so that the actor sees no gap.
+// TestLossOfALongMessageBeforeAnotherLink checks messages that arrive for an actor on later streams
+// while a long message to this actor is in progress. If the long message is lost, the later
+// messages are lost too, so that the actor sees no gap.
 func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)

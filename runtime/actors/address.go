@@ -30,7 +30,7 @@ func parseAddress(a string) (rank int, epoch uint32, err error) {
 }
 
 // parseNumber parses a decimal number. The argument bits is the largest length of the number in bits.
-// It accepts neither a sign nor leading zeros.
+// parseNumber accepts neither a sign nor leading zeros.
 func parseNumber(text string, bits int) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(text, 10, bits)
 	return n, err == nil && (text[0] != '0' || len(text) == 1)

@@ -68,8 +68,8 @@ func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
 }
 
 // TestAnswersAtTheSameTime sends several answers to a request at the same time. The request must
-// end with one of them, with a timeout and without. The request is forwarded to each answering
-// actor, and each forward fences its future again. Only the first fence has an effect.
+// end with one of them. Every second request has no timeout. The request is forwarded to each
+// answering actor, and each forward fences its future again. Only the first fence has an effect.
 func TestAnswersAtTheSameTime(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]

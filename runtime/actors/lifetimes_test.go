@@ -105,8 +105,7 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 				}
 			}
 			some(livesOnce)
-			// The limit in bytes. It is less than what would remain if each dropped object kept the
-			// smallest object in memory.
+			// The limit, in bytes, is less than livesOnce objects of the smallest kind take.
 			const little = livesOnce * 60
 			grown := int64(little)
 			// A table may grow in one round, but not in every round.

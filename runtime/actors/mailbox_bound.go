@@ -10,12 +10,12 @@ import (
 // A mailbox bounds the bytes of the messages of its own rank. The number of these bytes is posted
 // minus taken. The senders add to posted; the goroutine that runs the actor adds to taken. Each
 // counter should stay in the cache of its writer. Therefore a sender reads taken only when posted
-// reaches the field limit. The goroutine that runs the actor compares taken with the senders' count
-// only when a sender waits for space (fullAt).
+// reaches the field limit. The goroutine that runs the actor compares taken with fullAt only when a
+// sender waits for space.
 
 // overflow contains the messages and goroutines that wait for space in a mailbox.
 type overflow struct {
-	waiting []waiting // messages in outboxes of this rank's actors; they follow the messages in user
+	waiting []waiting // messages in outboxes of this rank's actors; they come after the messages in mailbox.user
 	room    sync.Cond // goroutines that run no actor wait here for space
 }
 

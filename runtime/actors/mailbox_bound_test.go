@@ -71,7 +71,7 @@ func TestSendersWaitForRoom(t *testing.T) {
 			s.Root.Send(pid, 0)
 		}
 		for range n / 100 {
-			gate <- struct{}{} // the actor handles nothing until it gets this value
+			gate <- struct{}{} // the actor handles one message for each value
 		}
 		close(gate)
 		await(t, done)

@@ -38,7 +38,7 @@ type letter struct {
 	message any
 	system  bool
 	in      *receiveStream // nil for a message without stream, for example of this rank
-	cost    uint32         // the credit of the stream in that the message consumes
+	cost    uint32         // the credit that the message takes from its stream
 }
 
 // has reports whether letters wait for an actor. If letters wait, a new message must wait behind

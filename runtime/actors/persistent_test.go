@@ -106,7 +106,7 @@ const entries = 40 // numbers of each rank
 // TestSpawnAmong checks that an actor continues with its state on the next rank when its rank is
 // lost. The ranks may learn of the loss in any order.
 func TestSpawnAmong(t *testing.T) {
-	// In this process, a lost rank continues to run, and would write to shared memory.
+	// A rank that is declared lost continues to run, and could still write to shared memory.
 	overNetwork(t)
 	local(t, 4, actors.Config{}, func(all []*actors.System) {
 		var pids []*actor.PID
@@ -152,7 +152,7 @@ func TestSpawnAmong(t *testing.T) {
 // TestSpawnAmongIsWatched checks that Stop and Watch reach the actor on the rank where it
 // currently runs.
 func TestSpawnAmongIsWatched(t *testing.T) {
-	// In this process, a lost rank continues to run, and would write to shared memory.
+	// A rank that is declared lost continues to run, and could still write to shared memory.
 	overNetwork(t)
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
 		pid, err := all[0].SpawnAmong(idle(), "roams", 1, 2)
@@ -206,7 +206,7 @@ func TestPersistentRestarts(t *testing.T) {
 // as lost. The old actor must not be able to save any more, even at a rank that still reaches both
 // actors. The new actor must have every number that the old actor has answered.
 func TestReplacedActorsCannotSave(t *testing.T) {
-	// In this process, a lost rank continues to run, and would write to shared memory.
+	// A rank that is declared lost continues to run, and could still write to shared memory.
 	overNetwork(t)
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
 		var pids []*actor.PID
@@ -245,8 +245,8 @@ func TestReplacedActorsCannotSave(t *testing.T) {
 	})
 }
 
-// TestPersistentActorsOfKilledRanks kills the rank of the actor repeatedly. No answered number
-// may be lost, and no number may be added twice.
+// TestPersistentActorsOfKilledRanks kills the rank of the actor repeatedly. No answered number may
+// be lost, and no number may be counted twice.
 func TestPersistentActorsOfKilledRanks(t *testing.T) {
 	for program, c := range map[string]struct {
 		policy string
@@ -348,9 +348,9 @@ func persistentAmong(w *runtime.World) error {
 	return meet(w.Comm(), 0, 1)
 }
 
-// persistentAgain starts the account at rank 1 in each generation. It kills this rank and others.
-// A survivor continues with the number after the last answered one, which an account with lost
-// state would not accept.
+// persistentAgain starts the account at rank 1 in each generation. It kills rank 1 and other ranks.
+// A survivor continues with the number after its last answered number. An account that has lost its
+// state would not accept this number.
 func persistentAgain(w *runtime.World) error {
 	store, first := actors.NewStore(), 1
 	return w.Resume(func(w *runtime.World) error {

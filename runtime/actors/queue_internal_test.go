@@ -61,8 +61,8 @@ func TestQueueGivesRoomBack(t *testing.T) {
 	require.LessOrEqual(t, cap(q.last)+cap(q.spare)+cap(q.full), 2*pieceOwn)
 }
 
-// TestMailboxLines checks the cache lines of a mailbox. A sender writes no line that the
-// goroutine that runs the mailbox writes, and no line that both read for every message.
+// TestMailboxLines checks the cache lines of a mailbox. A sender must not write a line that the
+// goroutine of the actor writes. It must not write a line that both read for every message, either.
 func TestMailboxLines(t *testing.T) {
 	const line = 64
 	at := func(name string) uintptr {
@@ -73,7 +73,8 @@ func TestMailboxLines(t *testing.T) {
 	require.Less(t, at("overflow"), at("mu"))
 	require.Less(t, at("limit"), at("taken"))
 	require.Equal(t, at("taken"), at("lent"))
-	// Go aligns objects of a whole number of cache lines, up to 512 bytes, to a cache line.
+	// Go aligns an object to a cache line if its size is a whole number of cache lines and at most
+	// 512 bytes.
 	size := reflect.TypeFor[mailbox]().Size()
 	require.Zero(t, size%line)
 	require.LessOrEqual(t, size, uintptr(512))

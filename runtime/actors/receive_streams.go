@@ -137,7 +137,8 @@ const (
 
 // source is the state of the arrivals from one rank.
 type source struct {
-	// receiveStreams holds the receive streams of open streams in pages, by the stream's number - 1.
+	// receiveStreams holds the receive streams of open streams in pages. The index is the stream's
+	// number - 1.
 	receiveStreams [][]*receiveStream
 	types          codec.Definitions // the types that the peer has defined
 

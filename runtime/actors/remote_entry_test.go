@@ -34,7 +34,7 @@ func TestOrderFromStreamToStream(t *testing.T) {
 			}
 			all[0].Root.Send(all[0].PID(1, "in"), string(rune(i))+pad)
 			if i%15 == 0 {
-				goruntime.GC() // closes the stream if the finalizer runs in time
+				goruntime.GC() // closes the stream if the cleanup runs in time
 				goruntime.Gosched()
 			}
 			if i == messages/6 { // within the first window

@@ -14,8 +14,8 @@ import (
 )
 
 // ErrOldSnapshot is the error of Store.Save if another actor has claimed the key since this actor
-// started. The other actor has the same key, or replaces this actor because some ranks take this rank
-// as lost.
+// started. Either two actors were spawned with the same key, or the other actor replaces this actor
+// because some ranks take this rank as lost.
 var ErrOldSnapshot = errors.New("another actor has claimed the key")
 
 // storeID is the id of the actor of each rank that stores copies of the snapshots of other ranks.
@@ -41,12 +41,12 @@ type Store struct {
 	own map[string]claim
 }
 
-// claim is the right of one incarnation of an actor to save snapshots of a key. When an actor starts,
-// it claims its key at all ranks. The number of the claim is higher than the numbers of all earlier
-// claims, and no other rank uses it. After the claim, the ranks refuse the snapshots of earlier
-// claims. If an actor is replaced because some ranks cannot reach it, the old actor can no longer
-// save. So the old actor does not answer requests whose effects are missing in the new actor's state.
-// The numbers are the ballots of Paxos (Lamport, The Part-Time Parliament, 1998).
+// claim is the right to save snapshots of a key. An actor gets this right when it starts: it claims
+// its key at all ranks. The number of the claim is higher than the numbers of all earlier claims, and
+// no other rank uses it. After the claim, the ranks refuse the snapshots of earlier claims. If an
+// actor is replaced because some ranks cannot reach it, the old actor can no longer save. So the old
+// actor does not answer requests whose effects are missing in the new actor's state. The numbers are
+// the ballots of Paxos (Lamport, The Part-Time Parliament, 1998).
 type claim struct {
 	Key    string
 	Number uint64

@@ -42,8 +42,8 @@ func init() {
 	runtime.RegisterCodec(protobufCodec[actor.PID, *actor.PID]{})
 }
 
-// TestCodecsAreShared checks that values and messages of actors share codecs, whichever package
-// registers them.
+// TestCodecsAreShared checks that SendValue and messages of actors use the same codecs, whichever
+// package registers them.
 func TestCodecsAreShared(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		c := w.Comm()

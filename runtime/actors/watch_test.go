@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// watcher spawns an actor that watches the actors named in its messages, and reports every
-// Terminated.
+// watcher spawns an actor that watches the actors named in its messages, and sends every Terminated
+// to the returned channel.
 func watcher(t *testing.T, s *actors.System, name string) (*actor.PID, <-chan *actor.Terminated) {
 	t.Helper()
 	heard := make(chan *actor.Terminated, 1<<12)

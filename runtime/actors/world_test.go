@@ -62,13 +62,13 @@ func leaked() string {
 	}
 }
 
-// local runs test with the actors of n ranks that are goroutines of this process.
+// local runs test with the Systems of n ranks that are goroutines of this process.
 func local(t *testing.T, n int, cfg actors.Config, test func(all []*actors.System)) {
 	t.Helper()
 	require.NoError(t, localErr(n, cfg, test))
 }
 
-// localErr works as local, and returns the error of the World.
+// localErr works like local, and returns the error of the World.
 func localErr(n int, cfg actors.Config, test func(all []*actors.System)) error {
 	all := make([]*actors.System, n)
 	var made sync.WaitGroup

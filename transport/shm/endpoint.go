@@ -174,7 +174,7 @@ func (e *endpoint) introduce() error {
 	return nil
 }
 
-// alerted handles the bits that concern this rank in a, which is the peer's alert word. It wakes the
+// alerted handles the bits of a that concern this rank. a is the peer's alert word. It wakes the
 // peer if the peer is armed, and gives the ring back if the peer wants the ring.
 func (e *endpoint) alerted(a uint64) {
 	if a&alertArmed != 0 {

@@ -190,7 +190,8 @@ type hookedBell struct {
 // Ring implements transport.Sleeper.
 func (b hookedBell) Ring() { b.ring(b.Sleeper.Ring) }
 
-// HookBell makes a transport call f instead of ringing a rank. f gets the function that rings it.
+// HookBell makes a transport call f instead of ringing a rank. f gets the function that rings the
+// rank.
 func HookBell(t *Transport, rank int, f func(ring func())) {
 	e := t.endpoint(rank)
 	e.bell = hookedBell{t.node.bell(rank), f}

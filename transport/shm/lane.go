@@ -89,8 +89,8 @@ func (e *endpoint) leave() {
 }
 
 // takeLane starts to read the ring into which a peer has moved its lane. It returns false for an
-// announcement that a correct peer never sends. In this case the ring does not exist, the peer has
-// not claimed the ring, this rank already reads the ring, or the peer has another ring.
+// announcement that a correct peer never sends: there is no such ring, the peer has not claimed the
+// ring, this rank already reads the ring, or the peer has another ring.
 func (t *Transport) takeLane(slot int, number uint64) bool {
 	if number >= ringsPerRank || t.lanes[slot] != nil ||
 		atomic.LoadUint64(ringOwner(t.control, int(number))) != uint64(slot)+1 {

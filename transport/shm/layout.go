@@ -16,7 +16,7 @@ import "github.com/gorun-hpc/gorun/internal/flight"
 //	320        64       inbox tail                               peers
 //	384        64       inbox head, inbox waiters                owner; peers
 //	512        512      ring heads and ring waiters, 8 lines     owner; ring's writer
-//	1024       2048     bulk descriptors, 16 of 128 bytes        owner; helping source
+//	1024       2048     bulk descriptors, 16 of 128 bytes        owner; helper
 //	3072       512      staging tickets, 8 lines                 owner; serving peer
 //	4096       8192     inbox index, one word per slot           peers claim, owner cleans
 //	12288      65536    inbox data
@@ -89,7 +89,7 @@ const (
 )
 
 // These constants check the table above at compile time. A line with two terms fails to compile if
-// the two numbers differ. Any other line fails to compile if its condition is false.
+// the two numbers differ. Any other line fails to compile if its value is negative.
 const (
 	_ = uint(offInboxData-12288) + uint(12288-offInboxData)
 	_ = uint(offListing-77824) + uint(77824-offListing)

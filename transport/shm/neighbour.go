@@ -29,7 +29,7 @@ func (t *Transport) Barred(peer int) bool {
 // Shared returns n bytes of the arena of a rank of this node, which may be this rank. It is like
 // Endpoint.Map, but for memory that is used in place for a long time. Shared may be called from any
 // goroutine, and the memory stays valid after the loss of the peer. The error is ErrNotSupported if
-// the rank is on another node, or if the key is not a key of an arena. Otherwise the error is
+// the rank is on another node, or if the key is not a key of an arena. Any other error is
 // ErrBadKey.
 func (t *Transport) Shared(peer int, k transport.Key, n int) ([]byte, error) {
 	s := t.slot(peer)

@@ -94,8 +94,8 @@ func TestPrepareBeforeThePeerHasJoined(t *testing.T) {
 	require.NoError(t, node.Close())
 }
 
-// On a small node the pages of the rings are populated when a rank joins. If the node has few ranks
-// (see few), the pages of the staging buffers are populated, too. On a larger node pages are
+// On a small node the pages of the rings are populated when a rank joins. If the node has at most
+// fewRanks ranks, the pages of the staging buffers are populated, too. On a larger node pages are
 // populated when they are used.
 func TestPagesOfSmallNodes(t *testing.T) {
 	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)

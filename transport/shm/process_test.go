@@ -136,7 +136,8 @@ type stage struct {
 	procs []*exec.Cmd
 }
 
-// newStage starts ranks 1 to ranks-1 with a scene, and waits until they have joined.
+// newStage starts processes that play ranks 1 to ranks-1 in a scene, and waits until these ranks
+// have joined.
 func newStage(tb testing.TB, scene string, ranks int, noCMA bool) *stage {
 	tb.Helper()
 	fd := memory(tb, ranks)

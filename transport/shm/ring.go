@@ -29,8 +29,8 @@ const prefetchBytes = 8 * lineBytes
 // like a record, because it contains another position. Old payload might look like a record. So if
 // the word behind a record held payload, the writer clears that word before it publishes the
 // record. Otherwise the writer does not touch the line of that word, because the line is in the
-// reader's cache, and fetching it costs as much as the message. A record does not cross the end of
-// the ring: a skip record fills the rest of the ring.
+// reader's cache, and fetching it costs as much as sending the message. A record does not cross the
+// end of the ring: a skip record fills the rest of the ring.
 type ringWriter struct {
 	words *[ringBytes / 8]uint64
 	bytes *[ringBytes]byte

@@ -145,8 +145,8 @@ func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 }
 
 // restarted resets an operation if direct copies were refused in the middle of the operation. The
-// operation then begins again without direct copies. It returns false while the owner may still
-// write to buffers of the operation.
+// operation then begins again without direct copies. restarted returns false while the owner may
+// still write to buffers of the operation.
 func (t *Transport) restarted(op *bulkOp) bool {
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == op {

@@ -48,8 +48,8 @@ const (
 // tuner holds the times that each way took, by size class.
 type tuner struct {
 	classes [tunedClasses]struct {
-		// nanos is the least time per MiB in nanoseconds. A time that is longer than nanos raises
-		// nanos by a sixteenth of the difference.
+		// nanos estimates the time per MiB in nanoseconds. A shorter measured time replaces nanos,
+		// and a longer one raises nanos by a sixteenth of the difference.
 		nanos [ways]int64
 		tries [ways]int
 		gets  int
@@ -111,8 +111,8 @@ func (t *tuner) note(w way, n int, nanos int64) {
 	c.nanos[w] += (rate - c.nanos[w]) / 16
 }
 
-// String names the best way of each class that was measured, as in " (64 KiB
-// alone, 1024 KiB piped)".
+// String names the fastest way of each class that was measured, as in " (64 KiB alone, 1024 KiB
+// piped)".
 func (t *tuner) String() string {
 	var known []string
 	for i := range t.classes {

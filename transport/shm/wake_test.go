@@ -86,7 +86,7 @@ func TestLateRinger(t *testing.T) {
 	}
 }
 
-// A sleeping rank is rung once, however many messages arrive, and not while it is awake.
+// A sleeping rank is rung once, however many messages arrive. A rank that is awake is not rung.
 func TestRungOnce(t *testing.T) {
 	for name, ts := range nodes(t, 3) {
 		t.Run(name, func(t *testing.T) {

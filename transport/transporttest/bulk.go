@@ -28,10 +28,10 @@ var bulkRules = []rule{
 // 1 MiB that a Poll copies.
 var bulkSizes = []int{0, 1, 7, 8, 63, 4095, 4096, 4097, 65536 + 3, 1<<20 - 1, 1 << 20, 3<<20 + 17}
 
-// margin is the number of bytes around a target that must not change.
+// margin is the number of bytes on each side of a target that must not change.
 const margin = 64
 
-// needs skips the test if has is false, because the transport lacks a capability.
+// needs skips the test if has is false, that is, if the transport lacks the capability.
 func (r *rig) needs(capability string, has bool) {
 	r.Helper()
 	if !has {

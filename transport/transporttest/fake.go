@@ -106,8 +106,8 @@ func (o FakeOptions) withDefaults() FakeOptions {
 type Fake struct {
 	options FakeOptions
 
-	// mu guards the lanes and the fields of the ranks, except their guards. It is never
-	// held during a callback. A sleeper's lock may be acquired while mu is held.
+	// mu guards the lanes and the fields of the ranks, except the field guard. It is never held
+	// during a callback. A sleeper's lock may be acquired while mu is held.
 	mu    sync.Mutex
 	ranks []*fakeTransport
 	// lanes[i*n+j] is the lane from rank i to rank j, where n is the number of ranks.

@@ -40,7 +40,7 @@ type fakeTransport struct {
 	operations, requests []*operation
 	// polls counts the calls of Poll. All delays are counted in Polls.
 	polls uint64
-	// storm is the number of the poll before which operations get ErrAgain.
+	// storm is a value of polls: operations get ErrAgain until polls reaches storm.
 	storm uint64
 	// waiting is the number of messages in the lanes to this rank. losses is the number of peers whose loss is
 	// not reported yet.

@@ -118,7 +118,7 @@ func (p *party) finish() error {
 	}
 }
 
-// missing describes what finished still waits for.
+// missing describes the messages and offers for which the method finish still waits.
 func (p *party) missing() string {
 	var peers []string
 	for peer, s := range p.streams {
@@ -140,8 +140,8 @@ func (p *party) finished() bool {
 	return p.taken == p.given && len(p.readings) == 0
 }
 
-// sendOne sends the next message to a peer. The message is data. If the transport has Get, the
-// message is an offer with a probability of 1/3.
+// sendOne sends the next message to a peer. If the transport has Get, the message is an offer with
+// a probability of 1/3. Otherwise the message is data.
 func (p *party) sendOne(peer int) error {
 	e, err := p.transport.Endpoint(peer)
 	if err != nil {

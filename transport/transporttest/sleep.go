@@ -146,8 +146,8 @@ func testDisarm(r *rig) {
 	r.connected(1, 0)
 }
 
-// testPingPongAsleep makes each of two ranks sleep before every message, as testRingAsleep does with more ranks.
-// If one wake-up is lost, the token stops.
+// testPingPongAsleep passes a token between two ranks, as testRingAsleep does with more ranks. Each rank sleeps
+// until the token arrives. If one wake-up is lost, the token stops.
 func testPingPongAsleep(r *rig) { r.passToken(r.rounds(2000)) }
 
 func testRingAsleep(r *rig) { r.passToken(r.rounds(300)) }

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Fabric is a number of ranks of one process that the transport under test connects. The suite closes the
+// Fabric is a set of ranks of one process that the transport under test connects. The suite closes the
 // transports and then calls Close, which releases all other resources. Close may be nil.
 type Fabric struct {
 	Transports []transport.Transport
@@ -20,16 +20,16 @@ type Fabric struct {
 // something that the transport needs, Make skips the test with a message that contains ErrNotSupported.
 type Make func(tb testing.TB, ranks int) *Fabric
 
-// rule is a rule of the contract: its name, which states the rule, the number of ranks that its test needs, and
-// the test.
+// rule is a rule of the contract. name states the rule, ranks is the number of ranks that the test needs, and
+// test is the test.
 type rule struct {
 	name  string
 	ranks int
 	test  func(r *rig)
 }
 
-// Run tests every rule of the contract of package transport on fabrics that newFabric returns. A
-// rule that needs a capability that the transport does not have is skipped, with the reason.
+// Run tests every rule of the contract of package transport on fabrics that newFabric returns. If
+// the transport lacks a capability that a rule needs, the rule is skipped, with the reason.
 func Run(t *testing.T, newFabric Make) {
 	t.Helper()
 	for _, rules := range [][]rule{messageRules, bulkRules, memoryRules, sleepRules, lossRules, trafficRules} {

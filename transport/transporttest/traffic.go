@@ -31,8 +31,8 @@ const (
 	kindTaken
 )
 
-// stream checks the messages from one peer. They must have consecutive numbers, and each payload must be the
-// pattern of its number. next is the number of the next message.
+// stream checks the messages from one peer. The messages must have consecutive numbers, and each payload
+// must be the pattern of its number. next is the number of the next message.
 type stream struct{ next uint64 }
 
 // take checks one message.
