@@ -14,8 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Numbers on the wire: kinds of actor messages, types of their contents, and the engine's context
-// of long messages.
+// Numbers on the wire: kinds of actor messages, types, and the engine's context.
 const (
 	wireName = 1 + iota
 	wireUser
@@ -31,7 +30,7 @@ const (
 	contextLarge = 1<<32 - 2
 )
 
-// ignore is an engine.ActorReceiver that drops all messages and events.
+// ignore is an engine.ActorReceiver that drops everything.
 type ignore struct{}
 
 func (ignore) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) {}
@@ -106,8 +105,7 @@ func (w *wire) text(tb testing.TB, l *engine.Stream, s string) {
 	w.send(tb, l, l.Number(), wireUser, 0, wireString, []byte(s))
 }
 
-// announce sends the announcement of a long message, whose bytes follow as a message of the engine
-// (see large.go).
+// announce sends the announcement of a long message (see large.go).
 func (w *wire) announce(tb testing.TB, l *engine.Stream, kind uint32, length uint64, tag uint32) {
 	tb.Helper()
 	body := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, length), tag)

@@ -53,8 +53,8 @@ func (p *inbound) deliverAll() (woke bool) {
 // shorter run is first collected in inbound.batch with other messages for the same mailbox.
 const runWhole = 16
 
-// deliverRun delivers the messages of a run. Like deliver, it returns true if a goroutine may have
-// become runnable without a push to the workers.
+// deliverRun delivers the messages of a run. It returns true if a goroutine may have become
+// runnable without a push to the workers.
 func (p *inbound) deliverRun(a *arrival, items []item) (woke bool) {
 	to := a.in.flowing()
 	if to == nil {

@@ -63,8 +63,8 @@ func (w *fakeWorld) Hold(n int) (any, error) {
 	return &fakeMessage{make([]byte, n)}, nil
 }
 
-// fake makes the Systems of n ranks over a fake transport. epochs has, by rank, the generation of
-// the job in which the rank is. A rank that is missing there is in generation 0.
+// fake makes the Systems of n ranks over a fake transport. epochs has the generations of the ranks.
+// A rank that is missing there is in generation 0.
 func fake(t *testing.T, n int, o transporttest.FakeOptions, epochs map[int]int) (*transporttest.Fake, []*actors.System) {
 	t.Helper()
 	o.NoHandover = true

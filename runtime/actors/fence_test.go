@@ -68,8 +68,8 @@ func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
 }
 
 // TestAnswersAtTheSameTime sends several answers to a request at the same time. The request must
-// end with one of them. Every second request has no timeout. The request is forwarded to each
-// answering actor, and each forward fences its future again. Only the first fence has an effect.
+// end with one of them. Every second request has no timeout. Forwarding fences the future again,
+// without effect.
 func TestAnswersAtTheSameTime(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
@@ -107,7 +107,7 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 }
 
 // TestSecondAnswer lets an actor of the same rank answer twice. The second answer comes while the
-// first is read. The request must end with the first answer.
+// first is read. The first answer must count.
 func TestSecondAnswer(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		pid, err := all[0].Spawn(actor.PropsFromFunc(func(c actor.Context) {

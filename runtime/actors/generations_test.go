@@ -61,8 +61,7 @@ func generations(w *runtime.World) error {
 		if (w.Role() == runtime.Survivor) != (len(old) == w.Size()) {
 			return fmt.Errorf("%v with %d PIDs of before", w.Role(), len(old))
 		}
-		// Also test PIDs that were made from text and have cached no Process. They have the
-		// addresses of generation 0.
+		// Also test PIDs that were made from text. They have the addresses of generation 0.
 		for rank := range w.Size() {
 			old = append(old, actor.NewPID(fmt.Sprint("rank:", rank), "actor"))
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// found returns the entry of an actor in the list of System.Actors.
+// found returns the entry of an actor in System.Actors.
 func found(t *testing.T, s *actors.System, id string) actors.Actor {
 	t.Helper()
 	for _, a := range s.Actors() {

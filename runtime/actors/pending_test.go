@@ -41,7 +41,7 @@ func TestPendingActorsEnd(t *testing.T) {
 }
 
 // TestPendingActorsAreBounded checks that the messages for an actor that does not exist yet are
-// bounded like those in a mailbox. The stored messages must reach the actor when it is spawned.
+// bounded like those in a mailbox. The stored messages must reach the spawned actor.
 func TestPendingActorsAreBounded(t *testing.T) {
 	local(t, 1, actors.Config{Mailbox: 1000, Patience: soon}, func(all []*actors.System) {
 		s := all[0]

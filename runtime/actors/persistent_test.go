@@ -35,8 +35,7 @@ type balance struct {
 	Total int
 }
 
-// account is a persistent actor that counts entries, each once. It answers an entry after the count
-// is saved.
+// account is an actor that counts entries, each once. It saves the count and then answers.
 type account struct {
 	balance
 	store *actors.Store
@@ -361,8 +360,8 @@ func persistentAgain(w *runtime.World) error {
 		if err := store.Open(s); err != nil {
 			return err
 		}
-		// The account reaches these totals only with entries of at least three ranks. So ranks
-		// other than rank 1 have got answers, too.
+		// The account reaches these totals only with entries of at least three ranks. So several
+		// ranks have got answers.
 		kills := []map[int]func(){{85: killPlace}, {124: killPlace}, nil, nil}
 		if w.Rank() == 1 {
 			if _, err := s.Spawn(newAccount(store, kills[w.Generation()]), "account"); err != nil {

@@ -153,8 +153,8 @@ func TestExampleReenter(t *testing.T) {
 	}
 }
 
-// TestExampleMiddlewareAndTouch runs examples/actor-middleware. It sends the actor a Touch, which
-// protoactor answers for the actor (AutoRespond).
+// TestExampleMiddlewareAndTouch runs examples/actor-middleware. protoactor itself answers the Touch
+// (AutoRespond).
 func TestExampleMiddlewareAndTouch(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		var seen atomic.Int32

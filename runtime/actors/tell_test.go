@@ -109,8 +109,8 @@ func message(t *testing.T, w *runtime.World, n int, v byte) *runtime.Message {
 	return m
 }
 
-// TestMessageMemory sends a message to another rank and back, for several lengths. After a send or
-// a Close the sender must not be able to use the message any more.
+// TestMessageMemory sends messages to another rank and back. After a send or a Close the sender can
+// no longer use the message.
 func TestMessageMemory(t *testing.T) {
 	t.Run("memory", testMessageMemory)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testMessageMemory(t) })

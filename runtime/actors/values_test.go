@@ -61,8 +61,8 @@ func TestCodecsAreShared(t *testing.T) {
 	})
 }
 
-// TestProtobufValues checks that protobufCodec, which has only four lines, is sufficient to send
-// messages of protobuf with SendValue.
+// TestProtobufValues checks that protobufCodec, with its four lines, suffices for SendValue to send
+// messages of protobuf.
 func TestProtobufValues(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()

@@ -155,8 +155,8 @@ func strandedRank(w *runtime.World) error {
 	return nil
 }
 
-// failingRank returns a program of which one rank fails after it has run the given program. The
-// other ranks wait for a message of this rank.
+// failingRank returns a program in which rank 1 fails after it has run the given program. The other
+// ranks wait for rank 1.
 func failingRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return func(w *runtime.World) error {
 		if err := program(w); err != nil {
@@ -170,8 +170,8 @@ func failingRank(program func(w *runtime.World) error) func(w *runtime.World) er
 	}
 }
 
-// panickingRank returns a program of which one rank panics after it has run the given program. The
-// other ranks wait for a message of this rank.
+// panickingRank returns a program in which rank 1 panics after it has run the given program. The
+// other ranks wait for rank 1.
 func panickingRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return failingRank(func(w *runtime.World) error {
 		if err := program(w); err != nil {
@@ -184,7 +184,7 @@ func panickingRank(program func(w *runtime.World) error) func(w *runtime.World) 
 	})
 }
 
-// cancelledRank returns a program that runs the given program and then cancels operations of every
+// cancelledRank returns a program that runs the given one and then cancels operations of every
 // kind.
 func cancelledRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return func(w *runtime.World) error {

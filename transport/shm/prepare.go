@@ -18,7 +18,7 @@ func (t *Transport) small() bool {
 // allocating them would take a seventh of the time of the job's start.
 const fewRanks = 4
 
-// few reports whether the node is small and has at least 2 and at most fewRanks ranks.
+// few reports whether the node is small and has 2 to fewRanks ranks.
 func (t *Transport) few() bool {
 	return t.small() && t.node.ranks > 1 && t.node.ranks <= fewRanks
 }

@@ -131,7 +131,7 @@ func polling(d *defective, change func(r *relay, h transport.Handler)) func(tran
 	}
 }
 
-// sending gives all endpoints of d a defective Send.
+// sending gives endpoints of d a defective Send.
 func sending(d *defective, send func(e transport.Endpoint, h transport.Header, payload []byte) error) {
 	d.wrap = func(e transport.Endpoint) transport.Endpoint {
 		return &altered{Endpoint: e, send: func(h transport.Header, p []byte) error { return send(e, h, p) }}

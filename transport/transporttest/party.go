@@ -118,7 +118,7 @@ func (p *party) finish() error {
 	}
 }
 
-// missing describes the messages and offers for which the method finish still waits.
+// missing describes what the method finish still waits for.
 func (p *party) missing() string {
 	var peers []string
 	for peer, s := range p.streams {
