@@ -111,9 +111,9 @@ type shared struct {
 	over bool
 }
 
-// offerHelp publishes a descriptor for a Get and asks the owner to help. It does nothing if the Get
-// is too long, if the owner has failed to help before, if no descriptor is free, or if the lane has
-// no room.
+// offerHelp publishes a descriptor for a Get and asks the owner to help. The reader copies alone if
+// the Get is too long, if the owner has failed to help before, if no descriptor is free, or if the
+// lane has no room.
 func (t *Transport) offerHelp(op *bulkOp) {
 	if chunks(len(op.buf)) > maxChunks || op.e.reach.lonely {
 		return
