@@ -66,7 +66,7 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 	w := c.core.world
 	end := engine.Match{Context: contextTask, Peer: w.Rank(), Tag: int(w.tasks.Add(1) & engine.TagMax)}
 	r := Request{comm: c, rest: &rest{task: t, watched: w.check.startTask(reads, writes)}, operation: c.engine.Irecv(end, 0, nil, 0)}
-	go func() {
+	c.engine.Go(func() {
 		defer func() {
 			cancel()
 			close(t.done)
@@ -74,7 +74,7 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 			_ = c.engine.Send(context.Background(), end, 0, nil, engine.Standard, 0)
 		}()
 		t.err = w.guard(func() error { return fn(c.WithContext(taskContext{ctx, c.Context()})) })
-	}()
+	})
 	return r
 }
 

@@ -101,8 +101,8 @@ type Engine struct {
 	texts    opTexts
 	window   uint32 // initial window of every peer
 
-	// crowd counts the goroutines that wait for mu. While it is above 0, the poller releases mu
-	// between polls.
+	// crowd counts the goroutines that wait for mu, and those that Go has started and that do not run yet.
+	// While crowd is above 0, the poller releases mu between polls and lets other goroutines run.
 	crowd atomic.Int32
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. No lock of the engine is taken under it. See guard.go.
