@@ -94,7 +94,7 @@ func (d *device) watch(fd int, t task, events uint32) error {
 func (d *device) unwatch(fd int) {
 	if fd >= 0 && fd < len(d.agenda.watched) && d.agenda.watched[fd] != nil {
 		d.agenda.watched[fd] = nil
-		_ = unix.EpollCtl(d.epoll, unix.EPOLL_CTL_DEL, fd, nil) // the kernel also ends it on close
+		_ = unix.EpollCtl(d.epoll, unix.EPOLL_CTL_DEL, fd, nil) // the kernel also ends the watch when fd is closed
 	}
 }
 

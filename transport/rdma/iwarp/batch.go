@@ -33,8 +33,8 @@ const (
 
 // batch contains the FPDUs that one system call writes. Their headers, trailers and short payloads
 // are in a buffer. Their long payloads stay in the application's memory. The device lends the
-// memory of the buffer and of the vector. If the device has no such memory, the first use of the
-// batch allocates it.
+// memory of the buffer and of the vector. If the device has no spare memory, the first use of the
+// batch allocates memory.
 type batch struct {
 	buffer []byte
 	vector []unix.Iovec
@@ -60,8 +60,8 @@ type batchMemory struct {
 	vector []unix.Iovec
 }
 
-// lend gives memory to a batch that has none. The memory is memory that another batch has returned
-// to the device. If the device has no such memory, lend does nothing.
+// lend gives a batch without memory the memory that another batch has returned to the device. If
+// the device has no returned memory, lend does nothing.
 func (d *device) lend(b *batch) {
 	last := len(d.spare) - 1
 	if b.buffer == nil && last >= 0 {

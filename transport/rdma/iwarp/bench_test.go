@@ -70,7 +70,8 @@ func BenchmarkPingPong(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite measures the bandwidth of Writes. A Send follows the last Write.
+// BenchmarkWrite measures the bandwidth of Writes. The measurement ends when a Send that follows
+// the last Write has arrived.
 func BenchmarkWrite(b *testing.B) {
 	for name, c := range map[string]iwarp.Config{"CRC": {}, "no CRC": {NoCRC: true}} {
 		for _, n := range []int{64 << 10, 1 << 20, 16 << 20} {

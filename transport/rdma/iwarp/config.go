@@ -10,8 +10,8 @@ type Config struct {
 	// NoCRC omits CRC32C on connections whose peer omits it, too.
 	NoCRC bool
 	// Revision is the MPA revision of this side's connection requests: 1 or 2. Revision 2 adds the
-	// negotiation of the depths (IRD and ORD) and the RTR, the first FPDU by which the initiator
-	// shows that it is ready. 0 means 2.
+	// negotiation of the depths (IRD and ORD) and the RTR. The RTR is the first FPDU of the
+	// initiator and shows that the initiator is ready. 0 means 2.
 	Revision uint8
 	// ReadRTR makes connection requests of revision 2 use a zero-length RDMA Read as the RTR. The
 	// response to this Read shows that the peer runs. Without ReadRTR the RTR is a zero-length
@@ -21,40 +21,41 @@ type Config struct {
 	// 5 s.
 	RequestTimeout time.Duration
 	// StartTimeout bounds the time from this side's MPA reply to the peer's first FPDU. 0 means 10
-	// s. The time within which a peer must send its MPA reply is not limited here, but by the
-	// consumer.
+	// s. The time from this side's request to the peer's MPA reply is limited by the consumer, not
+	// by this field.
 	StartTimeout time.Duration
 	// CloseTimeout bounds the time that a peer may take to end its side of a connection after this
-	// side has ended. 0 means 5 s.
+	// side has ended its own. 0 means 5 s.
 	CloseTimeout time.Duration
 	// UserTimeout bounds the time for which data may stay unacknowledged (TCP_USER_TIMEOUT). 0 means
 	// 20 s.
 	UserTimeout time.Duration
 	// Pause is the time for which a peer of another implementation may be silent after this side has
-	// connected. Then this side sends a zero-length RDMA Write, up to three times. The reason is a
-	// behaviour of the kernel's siw: if data arrive while siw is sending its reply, siw notices
-	// these data only when more data arrive. Pause is also the time for which a peer that has
-	// connected without an RTR may be silent before this side sends the first data, see doc.go. 0
-	// means 300 ms.
+	// connected. After this time, this side sends a zero-length RDMA Write, up to three times. The
+	// reason is a behaviour of the kernel's siw: if data arrive while siw is sending its reply, siw
+	// notices these data only when more data arrive. Pause is also the time for which a peer that
+	// has connected without an RTR may be silent before this side sends the first data, see doc.go.
+	// 0 means 300 ms.
 	Pause time.Duration
 	// HalfOpenMax bounds the number of connections of a listener that have not sent their MPA
 	// request. 0 means 256. In addition, these connections never use more than an eighth of the
 	// descriptors that the process may have.
 	HalfOpenMax int
-	// Packing determines whether payload is compressed that is sent to peers that run this module.
+	// Packing determines whether payload for peers that run this module is compressed.
 	Packing Packing
 	// SealedMax is the number of bytes of ciphertext that an encrypted connection may carry in one
-	// direction. A connection that has carried more is worn (verbs.Endpoint.Worn). 0 means 256 GiB:
-	// RFC 8446 section 5.5 ends the use of a key of AES-GCM after 2^24.5 records of 16 KiB, 362
-	// GiB.
+	// direction. A connection that has carried more is worn (verbs.Endpoint.Worn). 0 means 256 GiB,
+	// because RFC 8446 section 5.5 permits at most 2^24.5 records of 16 KiB, or 362 GiB, with one
+	// key of AES-GCM.
 	SealedMax int64
 	// SegmentMax bounds the length of the sent ULPDUs, in bytes. Tests use it so that short
 	// messages have many segments. 0 means the longest ULPDUs that the peer accepts.
 	SegmentMax int
-	// Log gets one line of text, without a newline, about the first connection that was dropped
-	// because it did not come from a peer. Log is called on a goroutine of its own, without a
-	// lock, and may block. Only Close of an adapter waits for Log, for at most one second. Log may
-	// be nil.
+	// Log gets lines of text without newlines. One line reports the first connection that was
+	// dropped because it did not come from a peer. Another line reports each connection whose
+	// messages wait because a peer of MPA revision 1 sends nothing. Log is called on a goroutine of
+	// its own, without a lock, and may block. Only Close of an adapter waits for Log, for at most
+	// one second. Log may be nil.
 	Log func(line string)
 }
 
@@ -82,7 +83,7 @@ func (c Config) populate() Config {
 	return c
 }
 
-// Counters count events that do not reach a consumer. They only grow, and may be read from any
+// Counters count events of all devices of a Provider. They only grow, and may be read from any
 // goroutine.
 type Counters struct {
 	// Strangers, Late, Crowded, Scarce and HungUp count dropped connections without an MPA request.

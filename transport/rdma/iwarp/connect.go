@@ -101,7 +101,8 @@ func (p *queuePair) runConnecting() int {
 	return 1 + p.ask()
 }
 
-// runSealing advances the handshake of TLS. After it, runSealing sends the MPA request.
+// runSealing advances the handshake of TLS. When the handshake has ended, runSealing sends the MPA
+// request.
 func (p *queuePair) runSealing() int {
 	done, err := p.sealed.step()
 	switch {
@@ -194,7 +195,7 @@ func (p *queuePair) refuse(err error) {
 	p.config.Upcalls.Failed(provider.FailureRefused, nil, err)
 }
 
-// depthOf converts a depth of MPA to one of package verbs/provider.
+// depthOf converts a depth of MPA to a depth of package verbs/provider.
 func depthOf(d uint16) int {
 	if d == mpa.DepthUnstated {
 		return provider.DepthDefault

@@ -16,7 +16,7 @@ const (
 	// at each listener.
 	shareOfStrangers = 8
 	// shareSpared: no accepted connection uses the last 1/shareSpared of the descriptors. sparedMin
-	// and sparedMax bound this number.
+	// and sparedMax bound the number of these last descriptors.
 	shareSpared = 16
 	sparedMin   = 4
 	sparedMax   = 64

@@ -49,7 +49,8 @@ func scarcity(t *testing.T, limit func(open uint64) uint64) (restore func()) {
 }
 
 // spare returns a function that scarcity takes as limit. The provider leaves 1/16 of the limit to the
-// program, at least 4 and at most 64 descriptors. With the limit of spare, n further descriptors are free.
+// program, at least 4 and at most 64 descriptors. With the limit that the returned function computes, the
+// provider can open n further descriptors.
 func spare(n uint64) func(uint64) uint64 {
 	return func(open uint64) uint64 {
 		limit := open
@@ -141,7 +142,7 @@ func TestHalfOpenAreAShare(t *testing.T) {
 	var share int
 	scarcity(t, func(open uint64) uint64 {
 		share = int(2*open+100) / 8
-		return 2*open + 100 // enough for both ends of an eighth of the connections, and for the spared descriptors
+		return 2*open + 100 // enough for both ends of each permitted connection, and for the spared descriptors
 	})
 	first := taken(t, s, l)
 	for range share - 1 {
@@ -154,7 +155,7 @@ func TestHalfOpenAreAShare(t *testing.T) {
 }
 
 // TestRejectedKeepNoDescriptor checks that a rejected connection holds no descriptor, although the peer stays
-// connected and whatever it sends.
+// connected. The cases differ in the bytes that the peer sends.
 func TestRejectedKeepNoDescriptor(t *testing.T) {
 	s := newSide(t, iwarp.Config{CloseTimeout: time.Hour}, 64)
 	l := s.listen()

@@ -23,7 +23,7 @@ const (
 	depthDefault   = 16
 	completionsMax = 1 << 20
 	// privateDataMax is the maximum length of private data that this side sends. It is the length
-	// that Linux accepts in addition to the depths (MPA_MAX_PRIVDATA of
+	// that Linux accepts in addition to the depths IRD and ORD (MPA_MAX_PRIVDATA of
 	// linux/drivers/infiniband/sw/siw/iwarp.h). Linux's rdma_cm stores the length in 8 bits. If
 	// this side sends 253 bytes, Linux ends the connection and gives no reason. If this side sends
 	// 300 bytes in a reject, a Linux kernel with siw crashes. A peer may send up to 508 bytes of
@@ -66,8 +66,8 @@ type device struct {
 	// rounds counts the calls of Progress.
 	rounds uint
 
-	// staging receives the bytes of a read whose target is not known yet. No byte stays in staging
-	// after the read.
+	// staging receives bytes whose target in registered memory is not known yet. The method read,
+	// which fills staging, also processes all its bytes.
 	staging []byte
 	vector  [segmentsMax + 1]unix.Iovec
 	// plaintext collects the bytes that are encrypted together. No byte stays in plaintext after
@@ -77,8 +77,9 @@ type device struct {
 	spare  []batchMemory
 	events [eventsMax]unix.EpollEvent
 
-	// napping is true from the time when Idle returns true until the following Sleep ends. due is
-	// the time at which this Sleep has to end, in Unix nanoseconds, or 0 for no limit.
+	// napping becomes true when Idle returns true. It becomes false when the following Sleep ends,
+	// or when stir wakes this Sleep. due is the time at which the Sleep has to end, in Unix
+	// nanoseconds, or 0 for no limit.
 	napping atomic.Bool
 	due     atomic.Int64
 	// slept contains the descriptors on which Sleep waits.

@@ -6,7 +6,7 @@
 //	verbs      endpoints, work queues, completions, states
 //	---------------------------------------------------------------
 //	iwarp      device     regions and their STags, epoll, timers
-//	           queuePair  one TCP connection: connect.go, accept.go,
+//	           queuePair  one TCP connection: connect.go, handshake.go,
 //	                      transmit.go, receive.go, end.go
 //	---------------------------------------------------------------
 //	rdmap ddp mpa          the wire formats and their rules, without I/O
@@ -30,47 +30,48 @@
 // buffer. The CRC is computed over the payload in its final place. Short segments are gathered into one
 // buffer, which one system call sends, and are received into one buffer, from which they are copied out.
 // A single segment of some KiB is also copied, by the sender and by the receiver, because a system call
-// with an I/O vector costs more than a copy within the cache. The copy is this fast only if source and
-// destination have the same offset within a cache line. So the package chooses the offset in the buffer
-// accordingly. If the consumer leaves room around its memory (provider.FlagRoom), neither side copies.
-// The sender writes the headers and the CRC of a single Send into that room. The receiver reads a whole
-// Send, including its headers, into the posted receive that this Send takes. See plain.go.
+// with an I/O vector costs more than a copy within the cache. The copy is fast only if source and
+// destination have the same offset within a cache line. So the package uses, in its buffers, the offset
+// that the registered memory has. If the consumer leaves room around its memory (provider.FlagRoom),
+// neither side copies a single Send. The sender writes the headers and the CRC of the Send into that
+// room. The receiver reads a whole Send, including its headers, into the posted receive that this Send
+// takes. See plain.go.
 //
-// A long segment is therefore placed before its CRC is checked. If the CRC is wrong, no message is
-// delivered, as RFC 5044 section 8 requires, but registered memory may have been written. Adapters in
-// hardware that forward bytes before they have checked the CRC have the same property. TCP's checksum
-// also protects the bytes.
+// A long segment is placed in registered memory before its CRC is checked. If the CRC is wrong, no
+// message is delivered, as RFC 5044 section 8 requires, but registered memory may have been written.
+// Adapters in hardware that forward bytes before they have checked the CRC have the same property.
+// TCP's checksum also protects the bytes.
 //
 // # Slow links
 //
 // If the peer runs this module, too, the payload of a segment may be compressed by S2. A bit of the DDP
 // header that RFC 5041 reserves marks such a segment; MPA and its CRC handle a compressed segment like
-// any other segment. internal/packing decides for each connection. If the send buffer of the socket has
-// been full, and TCP_INFO shows that the link and not the peer is the bottleneck, a sample of one
-// segment is compressed. If the compressed sample is shorter, the whole segment and the segments after
-// it are compressed, as long as compression takes less time than it saves on the link. After each
+// any other segment. internal/packing decides for each connection. A sample of one segment is
+// compressed if the send buffer of the socket has been full, and if TCP_INFO shows that the link, not
+// the peer, is the bottleneck. If the compressed sample is shorter, the whole segment and the segments
+// after it are compressed, as long as compression takes less time than it saves on the link. After each
 // attempt without success, twice as much payload is sent before the next attempt, up to 64 MiB.
 //
 // # Which side may send
 //
 // The passive side sends nothing before the active side's first FPDU. With revision 2 of MPA the active
 // side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as it has the reply. So consumers do
-// not notice this rule. With revision 1 the passive consumer's messages wait for the active consumer's
-// first message. If a peer connects with revision 2 but without an RTR, as the kernel's siw does, this
-// side waits for [Config].Pause, so that the peer can complete its set-up. Then this side sends the
-// first data, because the peer's consumers may wait for the data.
+// not notice this rule. With revision 1, the messages of the consumer on the passive side wait for the
+// first message of the consumer on the active side. If a peer connects with revision 2 but without an
+// RTR, as the kernel's siw does, this side waits for [Config].Pause, so that the peer can complete its
+// set-up. Then this side sends the first data, because the peer's consumer may be waiting for the data.
 //
 // # Strangers
 //
 // A connection to a listener must send its MPA request before a deadline, and the number of connections
 // without a request is limited. Beyond the limit, each new connection replaces an older connection
 // without a request. The replaced connection is in the older half of these connections. It is the oldest
-// connection of the address that has most connections in that half (crowd.go). Connections without a
-// request may use only a share of the process's descriptors. No accepted connection uses the last
-// descriptors of the process. When few descriptors are left, a new connection also replaces a connection
-// without a request. If no connection without a request exists, the new connection is reset. When a
-// request is rejected, the reply is sent and the socket is closed at once. The kernel discards the bytes
-// that the peer still sends.
+// connection of the address that has most connections in that half (crowd.go). At each listener,
+// connections without a request use at most an eighth of the descriptors that the process may have. No
+// accepted connection uses the last 4 to 64 descriptors, which are kept for the program. When only these
+// are left, a new connection also replaces a connection without a request. If no connection without a
+// request exists, the new connection is reset. When a request is rejected, the reply is sent and the
+// socket is closed at once. The kernel discards the bytes that the peer still sends.
 //
 // If a peer violates the protocol, this side sends the Terminate message that the RFC defines for the
 // violation, and ends the connection. Other connections are not affected. This side then reads and

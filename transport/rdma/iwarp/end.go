@@ -153,7 +153,7 @@ func (p *queuePair) terminated(body []byte) {
 	}
 	established := p.established()
 	if fd := p.release(); fd >= 0 {
-		_ = unix.Close(fd) // the peer does not listen any more
+		_ = unix.Close(fd) // after its Terminate the peer processes no more bytes
 	}
 	p.report(established, reason)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// The causes in events and errors. Other causes are errors of mpa, ddp and rdmap, and errno values
-// of the system.
+// The causes that this package reports in events and errors. Other causes are errors of mpa, ddp
+// and rdmap, and errno values of the system.
 var (
 	// ErrNoFirstMessage means that an accepted peer did not send its first FPDU in time.
 	ErrNoFirstMessage = errors.New("iwarp: no first FPDU in time")
@@ -24,7 +24,7 @@ var (
 	// secret, or a byte was changed in transit.
 	ErrNotSealed = errors.New("iwarp: encrypted connection")
 	// ErrTruncated means that the connection ended without a close_notify of TLS. Anybody on the
-	// path can cause this.
+	// network path can cause this error.
 	ErrTruncated = errors.New("iwarp: encrypted connection was cut")
 	// ErrNoInterface means that no interface has both the given name and an address.
 	ErrNoInterface = errors.New("iwarp: no such interface")

@@ -47,7 +47,8 @@ func PresetMSN(d provider.Device, local netip.AddrPort, msn uint32) {
 // Open returns the number of sockets of a device without those that listen.
 func Open(d provider.Device) int { return len(d.(*device).pairs) + len(d.(*device).goodbyes) }
 
-// disconnect calls connect(2) with AF_UNSPEC, because package x/sys/unix has no type for this address.
+// disconnect calls connect(2) with AF_UNSPEC. It makes a raw system call, because package x/sys/unix
+// has no type for this address.
 func disconnect(fd int) error {
 	var a unix.RawSockaddr
 	if _, _, errno := syscall.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)); errno != 0 {

@@ -114,7 +114,7 @@ func TestDescriptorsExhausted(t *testing.T) {
 }
 
 // TestAcceptAfterThePeerIsGone tests a part of fault 9: the consumer accepts a request whose peer has closed or
-// reset the connection.
+// reset the connection. The endpoint reports an error.
 func TestAcceptAfterThePeerIsGone(t *testing.T) {
 	for _, linger := range []int{-1, 0} {
 		s := newSide(t, iwarp.Config{}, 64)

@@ -48,7 +48,8 @@ func TestGoodbyeReadsSoMuch(t *testing.T) {
 }
 
 // TestGoodbyesAreFew checks that the device keeps at most 64 sockets of peers that got a Terminate and have not
-// closed their connections. The device closes the oldest ones. Every peer has got its Terminate.
+// closed their connections. The device closes the oldest sockets. The test also checks that every peer has got
+// its Terminate.
 func TestGoodbyesAreFew(t *testing.T) {
 	const most, more = 64, 3
 	s, sockets := patient(t)

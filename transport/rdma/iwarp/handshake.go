@@ -85,10 +85,10 @@ func (h *handshake) Refuse() { reset(h.fd) }
 
 // dismiss sends a last frame on a socket and closes the socket in order. The kernel then completes
 // the end of the connection. After the peer has acknowledged this side's FIN, the kernel waits for
-// the peer's FIN at most for the time patience. Therefore a peer that keeps its end open and
-// continues to send occupies no descriptor of this process. An initiator that follows the protocol
-// has sent nothing after its request. So no unread bytes make TCP reset the connection, and the
-// initiator receives the frame.
+// the peer's FIN for at most the duration in the argument patience. Therefore a peer that keeps its
+// end open and continues to send occupies no descriptor of this process. An initiator that follows
+// the protocol has sent nothing after its request. So no unread bytes make TCP reset the
+// connection, and the initiator receives the frame.
 func dismiss(fd int, last []byte, patience time.Duration) {
 	n, errno := send(fd, &last[0], len(last))
 	if errno != 0 || n < len(last) { // an empty send buffer takes the whole frame at once

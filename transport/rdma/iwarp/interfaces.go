@@ -17,8 +17,8 @@ func (a addresses) first() netip.Addr {
 	return a.v6
 }
 
-// of returns the address of the same family as b. It is invalid if the interface has no address of
-// this family.
+// of returns the address of the same family as b. The result is invalid if the interface has no
+// address of this family.
 func (a addresses) of(b netip.Addr) netip.Addr {
 	if b.Is4() {
 		return a.v4

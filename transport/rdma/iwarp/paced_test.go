@@ -22,7 +22,7 @@ func pace(tb testing.TB, rate uint64) {
 	for _, e := range entries {
 		fd, err := strconv.Atoi(e.Name())
 		require.NoError(tb, err)
-		if unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, rate) == nil { // else no socket
+		if unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, rate) == nil { // fails if fd is no socket
 			paced++
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// flagPacked is a bit of the first octet of a segment that RFC 5041 reserves. If it is set, the
-// payload of the segment is an S2 block. Only a peer that runs this module gets such a segment.
+// flagPacked is one of the bits that RFC 5041 reserves in the first octet of a segment. If this bit
+// is set, the payload of the segment is an S2 block. Only a peer that runs this module gets such a
+// segment.
 const flagPacked = 0x20
 
 // look returns the delivery rate that TCP_INFO reports, and whether the link rather than the peer
@@ -31,7 +32,7 @@ func (p *queuePair) look() packing.Pace {
 }
 
 // pack compresses the next n bytes of the current message. It returns nil and consumes no bytes if
-// compression does not pay.
+// compression does not save time.
 func (p *queuePair) pack(n int) []byte {
 	k := &p.tx.packer
 	if !p.agreed.Kin || !k.wants(n, p.look) {

@@ -43,8 +43,8 @@ type packer struct {
 
 func newPacker(mode Packing) packer { return packer{Decider: packing.New(mode, packLimits)} }
 
-// judge calls Decider.Judge. If the Decider decides to send payload uncompressed, judge frees the
-// packer's memory.
+// judge calls Decider.Judge, which decides whether to send a compressed piece. If the Decider
+// decides to send payload uncompressed, judge frees the packer's memory.
 func (k *packer) judge(n, packed int, took time.Duration) bool {
 	worth := k.Judge(n, packed, took)
 	if !k.On() {
@@ -53,7 +53,8 @@ func (k *packer) judge(n, packed int, took time.Duration) bool {
 	return worth
 }
 
-// promises calls Decider.Promises, and frees the packer's memory if the result is false.
+// promises calls Decider.Promises, which compresses a sample of the payload. If the result is
+// false, promises frees the packer's memory.
 func (k *packer) promises(payload []byte) bool {
 	good := k.Promises(payload)
 	if !good {
@@ -62,8 +63,8 @@ func (k *packer) promises(payload []byte) bool {
 	return good
 }
 
-// wants calls Decider.Wants. If the Decider decides to send payload uncompressed, wants frees the
-// packer's memory.
+// wants calls Decider.Wants, which decides whether to try to compress a piece. If the Decider
+// decides to send payload uncompressed, wants frees the packer's memory.
 func (k *packer) wants(n int, look func() packing.Pace) bool {
 	wants := k.Wants(n, look)
 	if !wants && !k.On() {
@@ -72,9 +73,9 @@ func (k *packer) wants(n int, look func() packing.Pace) bool {
 	return wants
 }
 
-// pack compresses a payload into memory, behind the compressed payload that the batch has already.
-// It returns nil if memory has no room. The result is valid until the next call of pack. If the
-// caller passes the result to keep, the result is valid until release is called.
+// pack compresses a payload into the field memory, behind the compressed payload that the batch has
+// already. It returns nil if the field memory has no room. The result is valid until the next call
+// of pack. If the caller passes the result to keep, the result is valid until release is called.
 func (k *packer) pack(payload []byte) []byte {
 	if k.memory == nil {
 		k.memory = make([]byte, 0, batchMax+2*s2.MaxEncodedLen(kinULPDU))

@@ -219,8 +219,8 @@ func response(stag uint32, to uint64, payload []byte) []byte {
 	return tagged(ddp.Tagged{Last: true, Control: rdmap.ReadResponse.Control(), STag: stag, TO: to}, payload)
 }
 
-// setSegmentSize limits the TCP segments of the connections that a listener accepts, as a network with a small
-// MTU does.
+// setSegmentSize limits the length of the TCP segments of the connections that a listener accepts, as a
+// network with a small MTU does.
 func setSegmentSize(l *net.TCPListener, n int) error {
 	c, err := l.SyscallConn()
 	if err != nil {

@@ -116,9 +116,9 @@ func (p *queuePair) alone(payload []byte) []byte {
 
 // ahead returns the memory for the next read. In general this is the staging memory. If the last
 // read returned exactly one Send with more than copyMax bytes of payload, ahead expects another
-// such Send. Then it returns the memory of the next posted receive, provided that this receive has
-// room for the headers. The payload of the next Send is thus read directly to its place, and need
-// not be copied. The read may overwrite all of the returned memory.
+// such Send. In this case ahead returns the memory of the next posted receive, provided that this
+// receive has room for the headers. The payload of the next Send is thus read directly to its
+// place, and need not be copied. The read may overwrite all of the returned memory.
 func (p *queuePair) ahead() []byte {
 	r := &p.rx
 	if r.payload >= bulkMin {

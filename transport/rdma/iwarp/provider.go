@@ -17,7 +17,7 @@ const Name = "iwarp"
 type Provider struct {
 	config   Config
 	counters Counters
-	// secure holds the configurations of TLS, nil without TLS.
+	// secure holds the configurations of TLS, or nil without TLS.
 	secure atomic.Pointer[secured]
 	// strange limits the log to the first stranger.
 	strange sync.Once
@@ -39,9 +39,10 @@ type secured struct {
 	active  func() *tls.Config
 }
 
-// Secure makes every connection that begins from now on use TLS, and no CRC. A connection whose
-// peer does not use TLS is dropped. passive is the configuration for all connections that peers
-// request. active returns the configuration for one connection that this side requests.
+// Secure switches TLS on and the CRC off for all connections that begin after the call. A
+// connection whose peer does not use TLS is dropped. passive is the configuration for all
+// connections that peers request. active returns the configuration for one connection that this
+// side requests.
 func (p *Provider) Secure(passive *tls.Config, active func() *tls.Config) {
 	p.secure.Store(&secured{passive, active})
 }

@@ -32,7 +32,7 @@ type queuePair struct {
 	device *device
 	config provider.QueuePairConfig
 	domain *domain
-	shared *sharedReceives // nil if the receives are the endpoint's own
+	shared *sharedReceives // nil if the endpoint has receives of its own
 	state  pairState
 	fd     int
 	sealed *sealed // TLS on the socket, or nil
@@ -46,8 +46,8 @@ type queuePair struct {
 	reply   frameReader
 	failure error // the error of connect(2), which runConnecting reports
 	active  bool
-	// nudges is the number of calls of the method silent that may still act on the silence of the
-	// peer.
+	// nudges is the number of times that the method silent may still act because the peer is
+	// silent.
 	nudges int
 
 	// readable is true if a read may find data or the end of the stream. hungUp is true once epoll

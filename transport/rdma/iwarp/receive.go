@@ -17,16 +17,16 @@ const (
 	// directMin is a number of bytes. If at least directMin bytes of a payload are missing, they are
 	// read directly into their target.
 	directMin = 2048
-	// tailLength is the number of bytes behind such a payload that the same read takes: the trailer,
-	// and the head of the next FPDU. The read takes no further bytes, so that the payload of the
-	// next FPDU can also be read directly into its target.
+	// tailLength is the number of further bytes that a read takes if it reads a payload directly to
+	// its end: the trailer, and the head of the next FPDU. The read takes no bytes beyond these, so
+	// that the payload of the next FPDU can also be read directly into its target.
 	tailLength = mpa.TrailerMax + mpa.HeaderLength + headMax
 	// If the payload of a segment has bulkMin bytes or more, the next segment is expected to be
 	// long, too. In this case at most bulkHead bytes are read until the target of the next payload
 	// is known.
 	bulkMin  = 16 << 10
 	bulkHead = 256
-	// receiveBudget bounds the bytes that one run reads from one connection.
+	// receiveBudget bounds the bytes that one call of receive reads from a connection.
 	receiveBudget = 1 << 20
 )
 

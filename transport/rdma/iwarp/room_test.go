@@ -24,7 +24,8 @@ type roomy struct {
 	head, tail int
 }
 
-// place returns the memory of the message with the given number, as a segment of n bytes.
+// place returns the memory of the message with the given number, which has n bytes, and of the room
+// around it.
 func (r *roomy) place(number, n int) verbs.Segment {
 	return r.region.Segment(r.at(number)-r.head, r.head+n+r.tail)
 }

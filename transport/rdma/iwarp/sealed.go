@@ -29,7 +29,7 @@ const (
 //	writes     never block: ciphertext is appended to out, and flush sends it
 //	reads      fail with errAgain if there is no data; crypto/tls returns this error and does not keep it
 //	handshake  is one long call, so it has a goroutine of its own. This goroutine runs only while the
-//	           polling goroutine waits for it in step, so the adapter's lock covers all of it
+//	           polling goroutine waits for it in the method step, so the adapter's lock protects it
 type sealed struct {
 	fd   int
 	conn *tls.Conn

@@ -273,9 +273,9 @@ func TestSealedBytesCannotBeChanged(t *testing.T) {
 	}
 }
 
-// TestSealedListenerTakesNothingInClear checks that a listener with TLS drops and counts connections that do not
-// use TLS or do not have the secret. It also checks that the listener drops a silent peer at the deadline, and
-// that no goroutine is left.
+// TestSealedListenerTakesNothingInClear checks that a listener with TLS drops and counts connections whose peer
+// does not use TLS or does not know the secret. It also checks that the listener drops a silent peer at the
+// deadline, and that no goroutine is left.
 func TestSealedListenerTakesNothingInClear(t *testing.T) {
 	goroutines := goruntime.NumGoroutine()
 	s := newSealed(t, iwarp.Config{RequestTimeout: patience}, 64) // long, so that a slow handshake is not dropped

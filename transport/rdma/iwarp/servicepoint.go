@@ -159,7 +159,7 @@ func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
 // descriptors left.
 const scarce = "the process has few descriptors left"
 
-// evict drops a connection that has not sent its request yet: see mostCrowded.
+// evict drops a connection that has not sent its request yet. mostCrowded chooses this connection.
 func (s *servicePoint) evict(counter *atomic.Uint64, why string) {
 	h := s.halfOpen[mostCrowded(s.halfOpen)]
 	s.device.stranger(counter, h.remote, why)
@@ -228,7 +228,8 @@ func (h *halfOpen) run() int {
 		return 1
 	case errors.Is(err, ErrHungUp):
 		// The hang-up is not logged, because it is normal: two ranks may connect to each other at
-		// the same time, and then one of them closes its own connection and uses that of its peer.
+		// the same time, and then one rank closes its own connection and uses the connection of the
+		// other rank.
 		d.counters.HungUp.Add(1)
 		h.drop()
 		return 1

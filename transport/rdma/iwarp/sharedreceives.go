@@ -21,7 +21,7 @@ func (s *sharedReceives) Post(r *provider.Receive) { s.posted = append(s.posted,
 // Close implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Close() { s.posted = nil }
 
-// peek returns the receive that was posted last, which drop would remove. It returns nil if no
+// peek returns the receive that was posted last, and does not remove it. It returns nil if no
 // receive is posted.
 func (s *sharedReceives) peek() *provider.Receive {
 	if len(s.posted) == 0 {
@@ -43,7 +43,7 @@ func (p *queuePair) peekReceive() *provider.Receive {
 	return p.config.Receives.Peek()
 }
 
-// takeReceive removes the receive that the next message takes from its queue and returns it. It
+// takeReceive removes from the queue the receive for the next message, and returns this receive. It
 // returns nil if no receive is posted.
 func (p *queuePair) takeReceive() *provider.Receive {
 	if p.shared == nil {
@@ -64,8 +64,8 @@ func (p *queuePair) deliver(r *provider.Receive, length int) {
 	p.config.Receives.Deliver(r, length)
 }
 
-// abandon fails a receive of the shared queue whose message is incomplete. Receives of the
-// endpoint's own queue need no such treatment, because package verbs flushes them.
+// abandon fails the receive of an incomplete message if this receive is from the shared queue.
+// Receives of the endpoint's own queue need no such treatment, because package verbs flushes them.
 func (p *queuePair) abandon() {
 	if m := p.rx.message; m != nil && p.shared != nil {
 		p.rx.message = nil

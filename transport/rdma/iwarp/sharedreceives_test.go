@@ -11,8 +11,8 @@ import (
 )
 
 // TestSharedReceivesOfBrokenConnections ends a connection in the middle of a message. The test checks that
-// exactly the receive of this message completes, with StatusFlushed, whether the peer or the endpoint has ended
-// the connection.
+// exactly the receive of this message completes, with StatusFlushed. In one case the peer ends the connection,
+// in two other cases the endpoint.
 func TestSharedReceivesOfBrokenConnections(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()

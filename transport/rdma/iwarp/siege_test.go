@@ -221,8 +221,8 @@ func (f *fortress) order(what string) {
 	require.Equal(f.t, what, f.line())
 }
 
-// besiege makes n connections of strangers. The strangers behave differently. The strangers keep their
-// connections open until the test ends.
+// besiege makes n connections of strangers. Each stranger behaves in one of four ways, and keeps its
+// connection open until the test ends.
 func (f *fortress) besiege(n int, gone *sync.WaitGroup) {
 	f.t.Helper()
 	request, err := strangerOffer().Request(make([]byte, 60))
@@ -278,9 +278,9 @@ func (f *fortress) visit(s *side) {
 	}
 }
 
-// TestStrangersLeaveTheProgramItsFiles has strangers make more connections than the besieged program may open
-// files, and keep them open. The test checks that the program can still open its own files, and that peers can
-// still connect.
+// TestStrangersLeaveTheProgramItsFiles has strangers make more connections than the number of files that the
+// besieged program may open. The strangers keep the connections open. The test checks that the program can
+// still open its own files, and that peers can still connect.
 func TestStrangersLeaveTheProgramItsFiles(t *testing.T) {
 	const rounds, each = 10, 80
 	f := newFortress(t)

@@ -30,9 +30,9 @@ const (
 	rpingRounds = 5
 )
 
-// These environment variables configure a test that runs in the virtual machine. The first variable holds an
-// address. The second variable says that the test binary also uses an adapter of the kernel, the adapter with
-// this address.
+// These environment variables configure a test that runs in the virtual machine. siwServer and siwClient each
+// hold an address. If byKernel is set, the test binary uses the kernel's adapter with this address instead of
+// the provider in user space.
 const (
 	siwServer = "GORUN_TEST_SIW_SERVER"
 	siwClient = "GORUN_TEST_SIW_CLIENT"

@@ -112,7 +112,8 @@ func addrPort(s unix.Sockaddr) netip.AddrPort {
 	}
 }
 
-// localOf returns the local address of a socket. It is invalid if the socket has no local address.
+// localOf returns the local address of a socket. The result is invalid if the socket has no local
+// address.
 func localOf(fd int) netip.AddrPort {
 	s, err := unix.Getsockname(fd)
 	if err != nil {

@@ -35,7 +35,7 @@ func drawSTags(t *testing.T) []uint32 {
 }
 
 // TestSTagsAreUnpredictable checks statistically that no bit of an STag has a fixed value or depends on the STag
-// before it, and that STags do not rise or fall. It also checks that another adapter draws other STags.
+// before it, and that STags do not rise or fall steadily. It also checks that another adapter draws other STags.
 func TestSTagsAreUnpredictable(t *testing.T) {
 	stags := drawSTags(t)
 	used, rises := map[uint32]bool{}, 0

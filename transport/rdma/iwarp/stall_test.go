@@ -27,6 +27,7 @@ func stall(t *testing.T, s *side, ep *verbs.Endpoint, parts int) {
 }
 
 // TestStallOfAHotConnection stalls a hot connection, which the device polls and epoll does not watch.
+// The test checks that all Sends arrive and complete when the peer reads again.
 func TestStallOfAHotConnection(t *testing.T) {
 	const parts = 12
 	s, _, p, ep := meet(t)
@@ -89,7 +90,7 @@ func TestReadsAreAnsweredUnderALoadOfSends(t *testing.T) {
 	require.Less(t, sends, parts)
 }
 
-// waitFor waits for a connection event of an endpoint in the kernel. It polls once per wake-up.
+// waitFor sleeps in the kernel until an endpoint has a connection event. It polls once per wake-up.
 func (s *side) waitFor(ep *verbs.Endpoint) *verbs.Event {
 	s.tb.Helper()
 	ctx, cancel := context.WithTimeout(s.tb.Context(), patience)
@@ -105,7 +106,8 @@ func (s *side) waitFor(ep *verbs.Endpoint) *verbs.Event {
 	}
 }
 
-// TestSleepersWakeForTimers checks that a waiter wakes for events that only a timer causes.
+// TestSleepersWakeForTimers checks that a sleeping goroutine wakes for events that only a timer
+// causes.
 func TestSleepersWakeForTimers(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	p := dial(t, s, s.listen().Address())

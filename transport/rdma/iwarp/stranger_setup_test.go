@@ -91,8 +91,8 @@ func TestRTRs(t *testing.T) {
 	})
 }
 
-// introduce connects an endpoint to a scripted peer. The peer answers with revision 2, depths of four and these
-// flags, and chooses a Write as the RTR if it was offered.
+// introduce connects an endpoint to a scripted peer, with the given flags. The peer answers with revision 2,
+// both depths 4 and a Write as the RTR. The argument kin says whether the peer claims to run this module.
 func introduce(t *testing.T, s *side, flags verbs.ConnectFlags, kin bool) (*verbs.Endpoint, *peer, mpa.Frame) {
 	t.Helper()
 	l, at := host(t)
@@ -165,8 +165,8 @@ func TestSilentPeersAreNudged(t *testing.T) {
 	}
 }
 
-// TestPassiveSideSpeaksFirst accepts a peer without an RTR that sends nothing. With revision 2 the peer gets the
-// posted messages after the pause. With revision 1 the messages wait, and the log names the reason.
+// TestPassiveSideSpeaksFirst accepts a peer that offers no RTR and sends nothing. With revision 2 the peer gets
+// the posted messages after the pause. With revision 1 the messages wait, and the log names the reason.
 func TestPassiveSideSpeaksFirst(t *testing.T) {
 	for _, revision := range []uint8{1, 2} {
 		lines := make(chan string, 9)

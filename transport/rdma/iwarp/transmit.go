@@ -16,7 +16,7 @@ const (
 	// ulpduMin is the minimum value of the field ulpduMax. It ensures that a Read Request or a
 	// Terminate message fits in one segment.
 	ulpduMin = headMax
-	// transmitBudget bounds the bytes that one run writes to one connection.
+	// transmitBudget bounds the bytes that one call of transmit writes to a connection.
 	transmitBudget = 4 << 20
 )
 
@@ -30,13 +30,13 @@ type transmitter struct {
 	held bool
 	rtr  mpa.RTR
 	// blocked becomes true when the socket takes no more bytes, and false when epoll reports that
-	// the socket takes bytes again. wanted is true if there may be data to send for which no
-	// request was posted. shut is true when this side has ended its stream.
+	// the socket takes bytes again. wanted is true if data may have become ready to be sent without
+	// a new post, for example a Read Response. shut is true when this side has ended its stream.
 	blocked, wanted, shut bool
 
 	packer packer
-	// busy and stalled are values of TCP_INFO at the last call of look: the busy time, and the time
-	// for which the peer's window limited the sender.
+	// busy and stalled are values of TCP_INFO at the last call of the method look: the busy time,
+	// and the time for which the peer's window limited the sender.
 	busy, stalled uint64
 
 	msn      [rdmap.Queues]uint32
@@ -325,9 +325,9 @@ func (p *queuePair) segment(n int) bool {
 	m := &t.message
 	last := n == m.left
 	if m.opcode == rdmap.ReadResponse && m.left > 0 {
-		// The check covers all bytes that are left, so that this side sends no data in response to
-		// an invalid request. The check is repeated for each segment, because the memory may be
-		// deregistered between two segments.
+		// The call of readable checks all bytes that are left, so that this side sends no data in
+		// response to an invalid request. The call is repeated for each segment, because the memory
+		// may be deregistered between two segments.
 		memory, err := p.device.regions.readable(p.domain, m.sourceSTag, m.sourceTO+uint64(m.at), m.left)
 		if err != nil {
 			p.breach(err, p.readShown())

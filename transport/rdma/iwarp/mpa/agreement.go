@@ -66,8 +66,8 @@ func (f Frame) with(e Enhanced, private []byte) (Frame, error) {
 }
 
 // Screen validates a request before the consumer is asked whether to accept it. If the error is
-// ErrMarkers, the responder answers with Reject. If the error is any other, the responder closes
-// the connection without an answer (RFC 5044 section 7.1.2, RFC 6581 section 10).
+// ErrMarkers, the responder answers with Reject. If Screen returns any other error, the responder
+// closes the connection without an answer (RFC 5044 section 7.1.2, RFC 6581 section 10).
 func Screen(request Frame) error {
 	switch {
 	case request.Reply:
@@ -107,8 +107,8 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 		a.RTR = choose(o.RTR & peer.RTR)
 		if a.RTR == 0 {
 			// No RTR is common to both sides. The reply names an RTR that this side can accept. So
-			// the initiator learns which RTR the responder requires. It does not support this RTR,
-			// and terminates the connection.
+			// the initiator learns which RTR the responder requires. The initiator does not support
+			// this RTR, and terminates the connection.
 			a.RTR = choose(o.RTR)
 		}
 		answer.RTR = a.RTR

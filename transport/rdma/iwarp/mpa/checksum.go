@@ -6,8 +6,8 @@ import (
 )
 
 // castagnoli is the table of CRC32C, whose polynomial RFC 5044 section 4.4 requires. The table is
-// made on first use, because that takes a quarter of a millisecond, and ranks without a network do
-// not need the table.
+// made on first use, because making the table takes a quarter of a millisecond, and ranks without a
+// network do not need the table.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // foldMin is the minimum length in bytes for which folding (see folds) is faster than the standard

@@ -10,8 +10,9 @@ const (
 )
 
 // folds reports whether the processor multiplies four polynomials per instruction (VPCLMULQDQ with
-// AVX-512). Folding is about three times as fast as the CRC32 instruction. This speeds up the
-// whole transfer, because both the sender and the receiver compute the checksum of every byte.
+// AVX-512). Folding, the algorithm that uses these instructions, is about three times as fast as
+// the CRC32 instruction. Folding speeds up the whole transfer, because both the sender and the
+// receiver compute the checksum of every byte.
 var folds = cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasAVX512F && cpu.X86.HasSSE42
 
 // sums reports whether the processor has the CRC32 instruction, which processes eight bytes.

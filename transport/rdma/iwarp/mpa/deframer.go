@@ -31,8 +31,8 @@ type Deframer struct {
 	left  int // missing bytes of the ULPDU or the trailer
 	ulpdu int
 	crc   uint32
-	kept  [TrailerMax]byte // the first held bytes of the length field or trailer
-	held  int
+	kept  [TrailerMax]byte // the bytes of the length field or trailer that have arrived
+	held  int              // the number of bytes in kept
 }
 
 // NewDeframer returns a Deframer at the boundary between two FPDUs. It checks CRCs if on is true.

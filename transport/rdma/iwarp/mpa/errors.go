@@ -25,9 +25,8 @@ var (
 	ErrRevision = errors.New("mpa: revision not supported")
 	// ErrMarkers reports that the peer requires markers.
 	ErrMarkers = errors.New("mpa: peer requires markers")
-	// ErrEnhanced reports one of three errors: an enhanced frame is too short for the depths, a
-	// frame is enhanced that must not be enhanced, or a frame is not enhanced that must be
-	// enhanced.
+	// ErrEnhanced reports that an enhanced frame is too short for the depths, or that a reply is
+	// enhanced although the request was not, or the reverse.
 	ErrEnhanced = errors.New("mpa: enhanced set-up is malformed")
 	// ErrRejected reports that the responder has rejected the connection. The private data of the
 	// reply contains the reason.

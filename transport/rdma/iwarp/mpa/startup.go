@@ -48,8 +48,8 @@ type Frame struct {
 	Kin bool
 	// Revision is 1, or 2 for an enhanced set-up.
 	Revision uint8
-	// PrivateData follows the fixed part. If Enhanced is true, its first four octets belong to MPA,
-	// see Split.
+	// PrivateData follows the fixed part. If Enhanced is true, the first four octets of PrivateData
+	// belong to MPA, see Split.
 	PrivateData []byte
 }
 

@@ -48,8 +48,8 @@ const (
 	opcodeMask   = 0x0f
 
 	// Version is the version that this side sends. Version 0 is the version of the RDMA Consortium.
-	// The messages of version 0 are the same, and this side has to accept them (RFC 5040 section
-	// 4.1).
+	// Version 0 has the same messages as version 1, and this side has to accept them (RFC 5040
+	// section 4.1).
 	Version = 1
 )
 

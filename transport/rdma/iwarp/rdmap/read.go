@@ -8,7 +8,7 @@ const ReadRequestLength = 28
 // ReadRequest asks a responder to send Size octets of its memory in a Read Response (RFC 5040
 // section 4.4). All fields are big-endian.
 //
-//	octet 0 sink STag, 32 bit place of the octets at the requester; copied
+//	octet 0   sink STag, 32 bit    place of the octets at the requester; copied
 //	octet 4   sink TO, 64 bit      to the Read Response
 //	octet 12  size, 32 bit
 //	octet 16  source STag, 32 bit  what the responder reads

@@ -72,8 +72,8 @@ type Terminate struct {
 	Read []byte
 	// Swapped is true if the message has siw's order of bits.
 	Swapped bool
-	// Ambiguous is true if the message does not show which order of bits it has. Then Code is the
-	// code in the order of the RFC, and Other is the code in siw's order.
+	// Ambiguous is true if the message does not show which order of bits it has. In this case Code
+	// is the code in the order of the RFC, and Other is the code in siw's order.
 	Ambiguous bool
 	Other     Code
 }
