@@ -39,7 +39,7 @@ type batch struct {
 	buffer []byte
 	vector []unix.Iovec
 	// sent is the index of the first entry of vector that is not completely written. bytes is the
-	// number of all bytes that were added, including those that are already written.
+	// number of all bytes that were added, including written bytes.
 	sent, bytes int
 	// started reports whether a byte of the batch was written. If a byte was written, the rest has
 	// to follow.

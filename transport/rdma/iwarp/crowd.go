@@ -29,8 +29,8 @@ func mostCrowded(list []*halfOpen) int {
 	return 0
 }
 
-// host identifies a host by its address: an IPv4 address, or the 64-bit prefix of an IPv6 address,
-// because a host can use all 2^64 addresses of its prefix.
+// host identifies a host: by its IPv4 address, or by the 64-bit prefix of its IPv6 address. The
+// whole prefix counts as one host, because a host can use all 2^64 addresses of its prefix.
 type host uint64
 
 func hostOf(a netip.Addr) host {

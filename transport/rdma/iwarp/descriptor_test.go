@@ -101,7 +101,7 @@ func TestLastDescriptorsAreSpared(t *testing.T) {
 }
 
 // TestDescriptorsNotSpared checks that the provider accepts a connection when one descriptor is free besides
-// those that it leaves to the program.
+// the descriptors that are kept for the program.
 func TestDescriptorsNotSpared(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()

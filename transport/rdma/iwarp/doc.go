@@ -29,13 +29,13 @@
 // reads the payload into the registered memory, and the headers of the next segment into a staging
 // buffer. The CRC is computed over the payload in its final place. Short segments are gathered into one
 // buffer, which one system call sends, and are received into one buffer, from which they are copied out.
-// A single segment of some KiB is also copied, by the sender and by the receiver, because a system call
-// with an I/O vector costs more than a copy within the cache. The copy is fast only if source and
-// destination have the same offset within a cache line. So the package uses, in its buffers, the offset
-// that the registered memory has. If the consumer leaves room around its memory (provider.FlagRoom),
-// neither side copies a single Send. The sender writes the headers and the CRC of the Send into that
-// room. The receiver reads a whole Send, including its headers, into the posted receive that this Send
-// takes. See plain.go.
+// The sender and the receiver also copy a single segment of some KiB, because a system call with an I/O
+// vector costs more than a copy within the cache. The copy is fast only if source and destination have
+// the same offset within a cache line. So the package uses, in its buffers, the offset that the
+// registered memory has. If the consumer leaves room around its memory (provider.FlagRoom), neither side
+// copies a single Send. The sender writes the headers and the CRC of the Send into that room. The
+// receiver reads a whole Send, including its headers, into the posted receive that this Send takes. See
+// plain.go.
 //
 // A long segment is placed in registered memory before its CRC is checked. If the CRC is wrong, no
 // message is delivered, as RFC 5044 section 8 requires, but registered memory may have been written.
@@ -44,13 +44,14 @@
 //
 // # Slow links
 //
-// If the peer runs this module, too, the payload of a segment may be compressed by S2. A bit of the DDP
-// header that RFC 5041 reserves marks such a segment; MPA and its CRC handle a compressed segment like
-// any other segment. internal/packing decides for each connection. A sample of one segment is
-// compressed if the send buffer of the socket has been full, and if TCP_INFO shows that the link, not
-// the peer, is the bottleneck. If the compressed sample is shorter, the whole segment and the segments
-// after it are compressed, as long as compression takes less time than it saves on the link. After each
-// attempt without success, twice as much payload is sent before the next attempt, up to 64 MiB.
+// If the peer runs this module, too, the payload of a segment may be compressed by S2. A reserved bit
+// of the DDP header (RFC 5041) marks a compressed segment. MPA and its CRC handle a compressed segment
+// like any other segment. internal/packing decides for each connection. A sample of one segment is
+// compressed on two conditions: the send buffer of the socket has been full, and TCP_INFO shows that
+// the bottleneck is the link, not the peer. If the compressed sample is shorter, the whole segment and
+// the segments after it are compressed. Compression ends when it takes more time than it saves on the
+// link. After each attempt without success, twice as much payload is sent before the next attempt, up
+// to 64 MiB.
 //
 // # Which side may send
 //
@@ -58,8 +59,9 @@
 // side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as it has the reply. So consumers do
 // not notice this rule. With revision 1, the messages of the consumer on the passive side wait for the
 // first message of the consumer on the active side. If a peer connects with revision 2 but without an
-// RTR, as the kernel's siw does, this side waits for [Config].Pause, so that the peer can complete its
-// set-up. Then this side sends the first data, because the peer's consumer may be waiting for the data.
+// RTR, as the kernel's siw does, this side first waits for [Config].Pause. The peer can complete its
+// set-up in this time. Then this side sends the first data, because the peer's consumer may be waiting
+// for the data.
 //
 // # Strangers
 //

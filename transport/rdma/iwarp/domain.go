@@ -23,9 +23,9 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 	return provider.Registered{LKey: m.stag, RKey: m.stag, Address: m.address}, nil
 }
 
-// Deregister implements provider.ProtectionDomain. If a batch contains unwritten bytes of the
-// memory, for example of a partly written Read Response, Deregister replaces them with a copy. So
-// the caller may free the memory at once.
+// Deregister implements provider.ProtectionDomain. If a batch (see batch.go) contains unwritten
+// bytes of the memory, for example of a partly written Read Response, Deregister replaces them with
+// a copy. So the caller may free the memory at once.
 func (d *domain) Deregister(r provider.Registered) error {
 	d.device.adapter.Lock()
 	defer d.device.adapter.Unlock()

@@ -131,8 +131,8 @@ func TestAcceptAfterThePeerIsGone(t *testing.T) {
 	}
 }
 
-// TestRTRLost tests a part of fault 9: after the reply, a peer ends the connection without a first FPDU or
-// within its first FPDU, or never completes its first FPDU.
+// TestRTRLost tests a part of fault 9: after the reply, the peer resets the connection, ends its stream,
+// sends nothing, sends a part of its first FPDU, or sends this FPDU with a wrong CRC.
 func TestRTRLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(p *peer)

@@ -19,8 +19,8 @@ import (
 
 // TestFaultFlippedBits tests fault 10 of docs/connection-model.md, "Faults and tests". The test checks that a
 // flipped bit outside the length field is reported as a CRC error, and that nothing is delivered. The cases are
-// FPDUs that arrive as a whole, FPDUs that arrive in pieces, and FPDUs with a payload so long that its first
-// bytes are placed before its last bytes arrive.
+// FPDUs that arrive as a whole, FPDUs that arrive in pieces, and FPDUs with a long payload, whose first bytes
+// are placed before the last bytes arrive.
 func TestFaultFlippedBits(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for name, c := range map[string]struct {
@@ -355,7 +355,7 @@ func TestStalledPeer(t *testing.T) {
 }
 
 // TestGracefulEnd checks what a graceful Disconnect writes: the posted messages, and then the end of the stream.
-// If the peer does not end its side as well, the endpoint reports an error after CloseTimeout.
+// If the peer does not end its stream, too, the endpoint reports an error after CloseTimeout.
 func TestGracefulEnd(t *testing.T) {
 	s := newSide(t, iwarp.Config{CloseTimeout: 50 * time.Millisecond}, 64)
 	l := s.listen()

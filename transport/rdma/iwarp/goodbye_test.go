@@ -25,7 +25,7 @@ func patient(t *testing.T) (s *side, sockets func() int) {
 }
 
 // TestGoodbyeReadsSoMuch checks that the device stops reading from a peer that goes on sending after a
-// Terminate: the device discards a bounded number of bytes and then closes the socket.
+// Terminate. The device discards a bounded number of bytes and then closes the socket.
 func TestGoodbyeReadsSoMuch(t *testing.T) {
 	s, sockets := patient(t)
 	p := dial(t, s, s.listen().Address())

@@ -66,8 +66,8 @@ func TestGuardedTakesOneSend(t *testing.T) {
 }
 
 // TestGuardedRefusesBeforeTheProof checks that a guarded endpoint ends the connection if the first message is
-// anything else than a short Send, for example a Write, a Read, or a Send that invalidates an STag. The message
-// must not change memory.
+// not a short Send. Examples are a Write, a Read, and a Send that invalidates an STag. The message must not
+// change memory.
 func TestGuardedRefusesBeforeTheProof(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 4096)
 	l := s.listen()

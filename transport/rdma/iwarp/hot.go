@@ -16,8 +16,8 @@ const (
 	// epoll.
 	warmEnough = 8
 	// quietMost is the number of consecutive reads without data after which a pair is no longer hot.
-	// When a pair has been quiet for so long, one call of epoll_wait for all pairs is cheaper than a
-	// read from each hot pair.
+	// When a pair has been quiet for quietMost reads, one call of epoll_wait for all pairs is
+	// cheaper than a read from each hot pair.
 	quietMost = 256
 )
 

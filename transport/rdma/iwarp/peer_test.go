@@ -18,8 +18,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// peer is a scripted MPA peer on a plain TCP connection. It sends whatever bytes the test gives it, valid or
-// not. While it waits, it polls the side that it is connected to.
+// peer is a scripted MPA peer on a plain TCP connection. It sends all bytes that the test gives it, also
+// invalid bytes. While it waits, it polls the side that it is connected to.
 type peer struct {
 	t    *testing.T
 	s    *side

@@ -17,9 +17,9 @@ import (
 // time to fetch instructions, and short code is faster. The general code paths, which handle all
 // kinds of messages, are long. This file has a short code path for plain Sends.
 
-// plain acts on a ULPDU if it is a plain Send with the sequence number that is due, and the posted
-// receive consists of one piece of memory. For any other ULPDU plain returns false and changes no
-// state.
+// plain acts on a ULPDU that is a plain Send and has the sequence number that is due. The posted
+// receive must consist of one piece of memory with room for the payload. For any other ULPDU plain
+// returns false and changes no state.
 func (p *queuePair) plain(ulpdu []byte) bool {
 	r := &p.rx
 	msn, ok := rdmap.Plain(ulpdu)
@@ -117,7 +117,7 @@ func (p *queuePair) alone(payload []byte) []byte {
 // ahead returns the memory for the next read. In general this is the staging memory. If the last
 // read returned exactly one Send with more than copyMax bytes of payload, ahead expects another
 // such Send. In this case ahead returns the memory of the next posted receive, provided that this
-// receive has room for the headers. The payload of the next Send is thus read directly to its
+// receive has room for the headers. The payload of the next Send is then read directly to its
 // place, and need not be copied. The read may overwrite all of the returned memory.
 func (p *queuePair) ahead() []byte {
 	r := &p.rx
@@ -135,8 +135,8 @@ func (p *queuePair) ahead() []byte {
 
 // settled takes the bytes b, which were read into the memory of a posted receive that ahead
 // returned. If b begins with a whole plain Send, settled returns b. Otherwise it returns a copy of
-// b in the staging memory. The reason is that any other segment is processed in pieces, and its
-// payload may be placed in the memory of b, over bytes that are not processed yet.
+// b in the staging memory. The reason is that any other segment is processed in pieces. Its payload
+// may be placed in the memory of b, over bytes that are not processed yet.
 func (p *queuePair) settled(b []byte) []byte {
 	if len(b) >= mpa.HeaderLength {
 		ulpdu := int(binary.BigEndian.Uint16(b))

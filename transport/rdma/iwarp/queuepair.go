@@ -205,8 +205,8 @@ func (p *queuePair) Disconnect() {
 	}
 	p.state = pairClosing
 	p.device.setTimer(&p.timer, p.device.config.CloseTimeout)
-	// The stream does not end within this call, because the write might fail, and a failure must
-	// not be reported to the consumer from within a call of the consumer.
+	// The stream does not end within this call, because the write might fail. A failure must not be
+	// reported to the consumer from within a call of the consumer.
 	p.device.later(p)
 }
 

@@ -67,9 +67,9 @@ type receiver struct {
 	// single is true if the last read returned exactly one Send, with more than copyMax bytes of
 	// payload.
 	single bool
-	// phase is the offset in the staging memory at which a read begins. phase is chosen in the
-	// expectation that the next message is like the last one: its payload then has the same offset
-	// within a cache line in the staging memory as in its target.
+	// phase is the offset in the staging memory at which a read begins. If the next message is like
+	// the last message, this phase gives its payload the same offset within a cache line in the
+	// staging memory as in its target.
 	phase int
 }
 

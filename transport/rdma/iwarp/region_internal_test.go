@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// drawing returns a table whose next random STags are the given ones.
+// drawing returns a table whose next random STags are the given STags.
 func drawing(stags ...uint32) *regions {
 	t := &regions{}
 	for _, stag := range stags {

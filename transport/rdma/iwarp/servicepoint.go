@@ -21,8 +21,8 @@ const (
 	// able to answer all requests in time.
 	acceptsMax = 16
 	// backlogMax is the backlog of the TCP socket. The backlog of package verbs is another limit: it
-	// counts MPA requests that have arrived, whereas a TCP connection in the backlog of the socket
-	// may not have sent its request yet.
+	// counts MPA requests that have arrived. A TCP connection in the backlog of the socket may not
+	// have sent its request yet.
 	backlogMax = 4096
 	// exhaustedPause is the time for which a service point accepts no connection after it found that
 	// descriptors are scarce.
@@ -228,8 +228,8 @@ func (h *halfOpen) run() int {
 		return 1
 	case errors.Is(err, ErrHungUp):
 		// The hang-up is not logged, because it is normal: two ranks may connect to each other at
-		// the same time, and then one rank closes its own connection and uses the connection of the
-		// other rank.
+		// the same time. In this case one rank closes its own connection and uses the connection of
+		// the other rank.
 		d.counters.HungUp.Add(1)
 		h.drop()
 		return 1

@@ -70,8 +70,9 @@ func TestSTagsAreUnpredictable(t *testing.T) {
 }
 
 // TestSTagsThatComeAgain registers and closes memory repeatedly. The test checks that an STag differs from the
-// one before it in about 16 bits. If an STag contained the index of a table entry, and the provider used the
-// entry of a closed region again, the two STags would have the bits of the index in common.
+// one before it in about 16 bits. Suppose that an STag contained the index of a table entry, and that the
+// provider used the entry of a closed region again. The two STags would then have the bits of the index in
+// common.
 func TestSTagsThatComeAgain(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 1)
 	var last uint32

@@ -197,10 +197,10 @@ func (p *queuePair) gather() bool {
 }
 
 // step returns the length of the payload in the next segment of a message. left is the number of
-// bytes of the message that are left, and most the maximum number of bytes in a segment. The
-// message gets as few segments as possible, and the segments have about the same length. If the
-// last segment were short, the receiver could not read the next message directly into its target
-// (see bulkMin in receive.go).
+// bytes of the message that are left. most is the maximum number of bytes in a segment. The message
+// gets as few segments as possible, and the segments have about the same length. If the last
+// segment were short, the receiver could not read the next message directly into its target (see
+// bulkMin in receive.go).
 func step(left, most int) int {
 	if left <= most {
 		return left

@@ -1,6 +1,6 @@
 // Package ddp implements Direct Data Placement (RFC 5041): the headers of tagged and untagged
-// segments, the segmentation of messages, and the checks that a segment must pass before its
-// payload is placed.
+// segments and the segmentation of messages. It also checks each segment before the payload of the
+// segment is placed.
 //
 // The package has no sockets, goroutines or clocks, and the only memory that it reads and writes is
 // headers. It computes where the bytes of a payload belong, and the provider moves the bytes.

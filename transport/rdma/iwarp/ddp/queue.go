@@ -1,8 +1,9 @@
 package ddp
 
 // Queue checks the untagged segments that arrive for one queue number (RFC 5041 sections 4.3 and
-// 7.1): messages must arrive in the order of their sequence numbers, and the segments of a message
-// in the order of their offsets. The zero value is not ready for use. NewQueue makes a Queue.
+// 7.1). Messages must arrive in the order of their sequence numbers. The segments of a message must
+// arrive in the order of their offsets. The zero value is not ready for use. NewQueue makes a
+// Queue.
 type Queue struct {
 	msn  uint32 // sequence number of the current message, or of the next message if there is no current one
 	mo   uint32 // offset of the next segment of the message

@@ -11,8 +11,8 @@ import (
 )
 
 // TestChecksumIsThatOfTheStandardLibrary compares the checksum with the result of package hash/crc32. The cases
-// are the lengths around those at which the implementation changes its method, every alignment, and data in
-// pieces.
+// are every alignment, data in pieces, and lengths near the limits at which the implementation changes its
+// method.
 func TestChecksumIsThatOfTheStandardLibrary(t *testing.T) {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	r := rand.New(rand.NewPCG(1, 2))

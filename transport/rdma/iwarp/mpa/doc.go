@@ -1,6 +1,6 @@
 // Package mpa implements Marker PDU Aligned framing over TCP (RFC 5044) and its enhanced connection
-// set-up (RFC 6581): the frames that open a connection, the rules by which two sides agree, and the
-// framing of the stream that follows.
+// set-up (RFC 6581). It contains the frames that open a connection, the rules by which two sides
+// agree, and the framing of the stream.
 //
 // The package does no I/O: it takes bytes and returns bytes and decisions. The provider that uses
 // the package has the sockets, clocks and goroutines.

@@ -49,8 +49,8 @@ func TestFPDUGolden(t *testing.T) {
 	}
 }
 
-// TestSeal checks that completing an FPDU in place gives the same octets as AppendFPDU, whatever the memory
-// contained.
+// TestSeal checks that completing an FPDU in place gives the same octets as AppendFPDU. The memory of the
+// padding and of the CRC contains other bytes before.
 func TestSeal(t *testing.T) {
 	for n := range 600 {
 		for _, on := range []bool{true, false} {
