@@ -45,7 +45,7 @@ type Config struct {
 	Packing Packing
 	// SealedMax is the number of bytes of ciphertext that an encrypted connection may carry in one
 	// direction. A connection that has carried more is worn (verbs.Endpoint.Worn). 0 means 256 GiB,
-	// because RFC 8446 section 5.5 permits at most 2^24.5 records of 16 KiB, or 362 GiB, with one
+	// because RFC 8446 section 5.5 permits at most 2^24.5 records of 16 KiB, or 362 GiB, for one
 	// key of AES-GCM.
 	SealedMax int64
 	// SegmentMax bounds the length of the sent ULPDUs, in bytes. Tests use it so that short

@@ -18,9 +18,10 @@ const nudgesMax = 3
 //
 // On the active side, silent sends a zero-length RDMA Write. The reason is that the kernel's siw
 // loses a wake-up if a segment arrives between its reply and the end of siw_accept (siw_cm.c).
-// siw_accept installs the callback only after the reply. In this case the data stay in the peer's
-// socket until more data arrive. The Write is the additional data. The Write places no bytes, so
-// its STag may have any value (RFC 5041 section 5.2). The peer's consumer does not see the Write.
+// siw_accept installs the callback only after the reply. If the wake-up is lost, the data stay in
+// the peer's socket until more data arrive. The Write is the additional data. The Write places no
+// bytes, so its STag may have any value (RFC 5041 section 5.2). The peer's consumer does not see
+// the Write.
 //
 // On the passive side, silent allows this side to send the first message if the peer has connected
 // with revision 2 but without an RTR. The reason is that siw offers no RTR when it connects, and

@@ -25,8 +25,8 @@ var (
 	ErrRevision = errors.New("mpa: revision not supported")
 	// ErrMarkers reports that the peer requires markers.
 	ErrMarkers = errors.New("mpa: peer requires markers")
-	// ErrEnhanced reports that an enhanced frame is too short for the depths, or that a reply is
-	// enhanced although the request was not, or the reverse.
+	// ErrEnhanced reports that an enhanced frame is too short for the depths, or that only one of
+	// the request and the reply is enhanced.
 	ErrEnhanced = errors.New("mpa: enhanced set-up is malformed")
 	// ErrRejected reports that the responder has rejected the connection. The private data of the
 	// reply contains the reason.
