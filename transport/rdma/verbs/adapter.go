@@ -103,9 +103,9 @@ func (a *Adapter) begin() {
 	a.later = a.later[:0]
 }
 
-// Close ends everything on the adapter abruptly: it breaks connections, refuses requests that were
-// not answered, deregisters memory, and makes waiters return ErrClosed. After Close no more entries
-// are delivered. A second Close does nothing.
+// Close ends everything on the adapter abruptly: it breaks connections, refuses unanswered
+// connection requests, deregisters memory, and makes waiters return ErrClosed. After Close no more
+// entries are delivered. A second Close does nothing.
 func (a *Adapter) Close() error {
 	a.mu.Lock()
 	if a.closed {

@@ -2,8 +2,9 @@ package verbs
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// Provider is an implementation of RDMA on this host. Package iwarp has a Provider. Its methods are
-// declared in package provider. A consumer calls none of them, and passes the Provider to Open.
+// Provider is an implementation of RDMA on this host. Package iwarp, for example, has a Provider. A
+// consumer passes the Provider to Open, and calls none of its methods. Package provider declares
+// the methods.
 type Provider = provider.Provider
 
 // Attributes are the properties and limits of an adapter. Lengths are in bytes.

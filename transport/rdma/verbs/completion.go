@@ -14,7 +14,7 @@ const (
 	StreamConnection
 	// StreamConnectionRequest entries deliver the requests that reach a Listener.
 	StreamConnectionRequest
-	// StreamLimit entries report that a shared receive queue fell below its limit.
+	// StreamLimit entries report that a shared receive queue holds fewer receives than its limit.
 	StreamLimit
 	// StreamAdapter entries report events of the adapter as a whole, see Adapter.Watch.
 	StreamAdapter

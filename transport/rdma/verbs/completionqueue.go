@@ -23,7 +23,8 @@ type CompletionQueue struct {
 	waiters int
 	ring    func()
 	failure error
-	// dead is true when failure is set. A consumer reads it after every poll, without the lock.
+	// dead is true if failure is set. Err reads dead without the lock, because consumers call Err
+	// after every poll.
 	dead  atomic.Bool
 	freed bool
 }

@@ -12,22 +12,22 @@ import (
 // Connect requests a connection to the listener at remote (dat_ep_connect(3DAT), rdma_connect(3)).
 // Connect also resolves the route. The endpoint must be in StateUnconnected. When Connect returns
 // without error, the endpoint is bound to a local port, and in StateActiveConnectionPending until
-// an event follows. Exactly one event follows on the Connections queue:
+// an event follows. Exactly one event follows in the queue EndpointConfig.Connections:
 //
 //	EventEstablished        accepted; the endpoint is connected
-//	EventPeerRejected       the remote consumer rejected, with its private data
-//	EventUnreachable there is no such host, or it did not answer within the timeout
-//	EventTimedOut           the host accepted the request and the peer did not answer in time
+//	EventPeerRejected       the remote consumer rejected the request; the event has its private data
+//	EventUnreachable        there is no such host, or it did not answer within the timeout
+//	EventTimedOut           the host received the request, but the peer did not answer in time
 //	EventNonPeerRejected    every other failure, which Event.Err describes
 //	EventDisconnected       Disconnect ended the attempt
 //
 // After EventEstablished the endpoint is in StateConnected, and after every other event in
 // StateDisconnected.
 //
-// Connect returns an error that is ErrInvalidState, ErrInvalidParameter (timeout not positive,
-// private data too long, depths or retry counts out of range), ErrModelNotSupported (QoS,
-// multipath), ErrInvalidAddress or ErrInsufficientResources. In this case the endpoint is
-// unchanged, and no event follows.
+// The errors of Connect are ErrInvalidState, ErrInvalidParameter (timeout not positive, private
+// data too long, depths or retry counts out of range), ErrModelNotSupported (QoS, multipath),
+// ErrInvalidAddress and ErrInsufficientResources. After an error the endpoint is unchanged, and no
+// event follows.
 func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 	const op = "connect"
 	if err := ep.lock(op); err != nil {
@@ -219,12 +219,12 @@ func (ep *Endpoint) report(e *Event) {
 
 // Disconnect ends a connection or an attempt (dat_ep_disconnect(3DAT)).
 //
-// A graceful Disconnect of a connected endpoint: no request can be posted any more, and the
-// requests that were posted before complete first. Until they are complete, the endpoint is in
-// StateDisconnectPending. The peer gets EventDisconnected.
+// After a graceful Disconnect of a connected endpoint, no request can be posted any more. The
+// connection ends when all requests that were posted before are complete. Until then the endpoint
+// is in StateDisconnectPending. The peer gets EventDisconnected.
 //
-// An abrupt Disconnect of a connected endpoint, or after a graceful Disconnect: all posted requests
-// and receives are flushed at once. The peer gets EventDisconnected or EventBroken.
+// An abrupt Disconnect of a connected endpoint flushes all posted requests and receives at once. It
+// may also follow a graceful Disconnect. The peer gets EventDisconnected or EventBroken.
 //
 // While a Connect or an Accept is not complete, both kinds of Disconnect end the attempt. In all
 // these cases EventDisconnected follows on this side, and then the endpoint is in

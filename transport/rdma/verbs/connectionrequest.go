@@ -75,11 +75,11 @@ func (r *ConnectionRequest) Query() (RequestInfo, error) {
 // until EventEstablished or EventAcceptCompletionError comes. After EventAcceptCompletionError the
 // endpoint is in StateDisconnected, and its receives are flushed.
 //
-// If p is nil, the answer has no private data and the proposed depths, lowered to the endpoint's
-// attributes and the adapter's limits. If a depth in p is DepthDefault, the proposed depth is used
-// and lowered in the same way. If InitiatorDepth is greater than the proposed value, Accept fails
-// with ErrInvalidParameter. If ResponderResources is less than the proposed value, the peer may
-// have only this smaller number of Reads in flight.
+// If p is nil, the answer has no private data. Its depths are the proposed depths, lowered to the
+// endpoint's attributes and the adapter's limits. If a depth in p is DepthDefault, the proposed
+// depth is used and lowered in the same way. If InitiatorDepth is greater than the proposed value,
+// Accept fails with ErrInvalidParameter. If ResponderResources is less than the proposed value, the
+// peer may have only this smaller number of Reads in flight.
 //
 // Accept fails with ErrInvalidHandle if ep is nil and the request has no endpoint, or if ep is
 // freed or belongs to another adapter. It fails with ErrInvalidState if ep is not in
@@ -142,13 +142,14 @@ func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, prov
 	return ep, answer, nil
 }
 
-// accepted returns the depth with which one direction is accepted. There are three cases. If the
-// consumer has given an explicit depth, the result is this depth, lowered to the depth that the
-// peer has proposed, if the latter is known, because the answer on the wire must not exceed the
-// depth that the peer can use (RFC 6581 section 9.1). If there is no explicit depth, the result is
-// the proposed depth, lowered to the endpoint's attribute and to the argument limit. If the
-// proposed depth is also unknown, the result is the endpoint's attribute, lowered to limit; the
-// argument otherwise replaces the attribute if the attribute is DepthDefault.
+// accepted returns the depth with which one direction is accepted. There are three cases:
+//   - The consumer has given an explicit depth. The result is this depth, lowered to the depth that
+//     the peer has proposed, if the peer's depth is known. The reason is that the answer on the wire
+//     must not exceed the depth that the peer can use (RFC 6581 section 9.1).
+//   - Only the proposed depth is known. The result is the proposed depth, lowered to the endpoint's
+//     attribute and to the argument limit.
+//   - Neither depth is known. The result is the endpoint's attribute, lowered to limit. If the
+//     attribute is DepthDefault, the argument otherwise replaces it.
 func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	switch {
 	case explicit != DepthDefault && proposed != DepthDefault:

@@ -27,7 +27,7 @@ type ConnParam struct {
 	// RNRRetryCount is the number of times that the peer retries a message for which this side has
 	// no receive posted, 0 to 7. The value 7 means without limit.
 	RNRRetryCount uint8
-	// SRQ and QPNum exist because librdmacm has them. There they describe a queue pair that the
+	// SRQ and QPNum exist because librdmacm has them. In librdmacm they describe a queue pair that the
 	// caller has made. This package ignores them, because an endpoint makes its own queue pair.
 	SRQ   bool
 	QPNum uint32

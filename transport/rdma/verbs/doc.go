@@ -23,9 +23,9 @@
 //
 // A consumer such as package rdma needs only endpoints, completion queues, shared receive queues,
 // listeners and connection requests with private data. Some features exist only because the pages
-// define them. In this module only package verbstest uses them. Their comments say so. These
-// features are [Endpoint.Modify], [Endpoint.DupConnect], reserved service points, and the
-// completion flags other than CompletionThreshold.
+// define them: [Endpoint.Modify], [Endpoint.DupConnect], reserved service points, and the
+// completion flags other than CompletionThreshold. In this module only package verbstest uses these
+// features.
 //
 // Datagrams (UD) are out of scope, see package provider.
 //

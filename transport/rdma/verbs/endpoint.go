@@ -262,7 +262,7 @@ func (ep *Endpoint) err(op string, cause error) error {
 	return newError(op, ep.adapter.provider, peer, cause)
 }
 
-// lock locks the endpoint's adapter. If the endpoint is nil or freed, it returns an error and
+// lock locks the endpoint's adapter. If the endpoint is nil or freed, lock returns an error and
 // leaves the adapter unlocked.
 func (ep *Endpoint) lock(op string) error {
 	if ep == nil {

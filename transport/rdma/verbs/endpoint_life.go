@@ -10,8 +10,8 @@ import (
 type EndpointInfo struct {
 	State  State
 	Config EndpointConfig
-	// Attributes are the attributes that the endpoint has. ReadsIn and ReadsOut in them have their
-	// final values when the endpoint is connected.
+	// Attributes are the attributes that the endpoint has. ReadsIn and ReadsOut have their final
+	// values when the endpoint is connected.
 	Attributes EndpointAttributes
 	// Local and Remote are the addresses of the two ends, as far as they are known.
 	Local, Remote netip.AddrPort

@@ -58,7 +58,7 @@ var eventNames = [...]string{
 	EventPortDown: "PORT_DOWN", EventPortUp: "PORT_UP", EventAddressChanged: "ADDRESS_CHANGED",
 }
 
-// String returns the name that the event has on the pages, without DAT_CONNECTION_EVENT_.
+// String returns the name that the event has on the manual pages, without DAT_CONNECTION_EVENT_.
 func (t EventType) String() string {
 	if int(t) < len(eventNames) && eventNames[t] != "" {
 		return eventNames[t]

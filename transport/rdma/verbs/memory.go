@@ -158,8 +158,8 @@ func (m *MemoryRegion) Remote(off, n int) RemoteRegion {
 
 // Close deregisters the memory. When Close returns, no peer accesses the memory any more. The
 // consumer must not close a region before the posted requests that refer to it have completed. A
-// request that still refers to it may continue to access the memory, which stays reachable until
-// the request completes.
+// request that still refers to the region may continue to access the memory. The memory stays
+// reachable until the request completes.
 func (m *MemoryRegion) Close() error {
 	if m == nil {
 		return &OpError{Op: "deregister memory", Fault: ErrInvalidHandle}

@@ -58,7 +58,7 @@ func (q *receiveQueue) configure(depth, segmentsMax int) {
 // slot returns the slot of the receive with number n.
 func (q *receiveQueue) slot(n uint64) *receiveSlot { return &q.slots[n&uint64(len(q.slots)-1)] }
 
-// full reports whether depth receives are posted.
+// full reports whether the maximum number of receives (depth) is posted.
 func (q *receiveQueue) full() bool { return int(q.tail-q.head) >= q.depth }
 
 // len returns the number of receives that are posted and not complete.

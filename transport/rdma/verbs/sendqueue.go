@@ -62,7 +62,7 @@ func ringSize(n int) int {
 // slot returns the slot of the request with number n.
 func (q *sendQueue) slot(n uint64) *sendSlot { return &q.slots[n&uint64(len(q.slots)-1)] }
 
-// full reports whether depth requests are posted.
+// full reports whether the maximum number of requests (depth) is posted.
 func (q *sendQueue) full() bool { return int(q.tail-q.head) >= q.depth }
 
 // Len implements provider.Sends.

@@ -37,8 +37,8 @@ type waiter struct {
 // wakes. Two kinds of entries do not wake: entries of successful work with FlagQuiet and, with
 // CompletionSolicitedWait, entries of unsolicited messages. All other entries wake. While Wait
 // blocks, it makes progress itself, or another waiter of the adapter makes progress. If ctx ends or
-// the queue dies before that, Wait returns the error of ctx or of the queue (see Err). In this case
-// queued entries stay queued.
+// the queue dies before these entries are queued, Wait returns the error of ctx or of the queue
+// (see Err). In this case queued entries stay queued.
 func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	const op = "wait"
 	a := q.adapter
@@ -66,8 +66,8 @@ func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	return nil
 }
 
-// pause wakes the goroutines for which the last step of progress has entries. It also releases the
-// lock for a short time, so that other goroutines can take it.
+// pause wakes the goroutines for which the last call of drive has queued entries. It also releases
+// the lock for a short time, so that other goroutines can take it.
 func (a *Adapter) pause() {
 	a.unlock()
 	a.mu.Lock()
@@ -139,8 +139,8 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	}
 }
 
-// nudge wakes the sleeper, if there is one. Its callers need this if the sleeper would sleep too
-// long or is no longer needed.
+// nudge wakes the sleeper, if there is one. Callers use nudge if the sleeper would otherwise sleep
+// too long, or if it is no longer needed.
 func (a *Adapter) nudge() {
 	if a.waiting.sleeper != nil {
 		a.device.Wake()
@@ -209,8 +209,8 @@ func (q *CompletionQueue) Arm(ring func()) bool {
 	return true
 }
 
-// Disarm cancels Arm. A call of ring that has already begun may still arrive. If the queue is not
-// armed, Disarm does nothing.
+// Disarm cancels Arm. If an entry has already disarmed the queue, ring may still be called after
+// Disarm. If the queue is not armed, Disarm does nothing.
 func (q *CompletionQueue) Disarm() {
 	a := q.adapter
 	a.mu.Lock()

@@ -21,8 +21,9 @@ const (
 	// value before the addition. The peer's region needs AccessRemoteAtomic. If Attributes.Atomics
 	// is false, the post fails with ErrModelNotSupported.
 	OpFetchAdd = provider.OpFetchAdd
-	// OpCompareSwap replaces the 8 bytes by WorkRequest.Swap if they equal WorkRequest.Compare.
-	// Everything that is said of OpFetchAdd except the addition holds for OpCompareSwap, too.
+	// OpCompareSwap replaces 8 bytes of the peer's memory by WorkRequest.Swap if they equal
+	// WorkRequest.Compare. The segment receives the value before the replacement. In all other
+	// respects OpCompareSwap is like OpFetchAdd.
 	OpCompareSwap = provider.OpCompareSwap
 	// OpBind binds a memory window (RMR). If Attributes.MemoryWindows is false, the post fails with
 	// ErrModelNotSupported. Today MemoryWindows is false for all adapters.
@@ -57,17 +58,17 @@ const (
 	// FlagInvalidate makes an OpSend invalidate a key of the peer, WorkRequest.Invalidate. This
 	// ends the access that the peer has granted by this key.
 	FlagInvalidate = provider.FlagInvalidate
-	// FlagMore announces that more requests follow at once. A request with FlagMore may be held
-	// back until one of three events: a request without the flag is posted to the endpoint, the
-	// adapter makes progress, or Adapter.Begin is called. The provider can transfer requests that
-	// begin together in one batch.
+	// FlagMore announces that more requests follow at once. A request with FlagMore may be held back
+	// until one of three events: a request without the flag is posted to the endpoint, the adapter
+	// makes progress, or Adapter.Begin is called. The provider can transfer the requests that start
+	// together as one batch.
 	FlagMore = provider.FlagMore
 	// FlagRoom declares that the only segment of a Send or of a receive has room for the provider
-	// around the message: Attributes.Headroom bytes before the message and Attributes.Tailroom
-	// bytes after it. The room is not part of any length. Until the request completes, the provider
+	// around the message: Attributes.Headroom bytes before the message and Attributes.Tailroom bytes
+	// after it. Lengths of messages do not include the room. Until the request completes, the provider
 	// may write to the room of a Send, and to the whole segment of a receive. The message of a
-	// completed receive begins after the headroom. With the room, headers and message are
-	// contiguous in memory. The region needs AccessLocalWrite.
+	// completed receive begins after the headroom. With the room, headers and message are contiguous
+	// in memory. The region needs AccessLocalWrite.
 	FlagRoom = provider.FlagRoom
 	// FlagImmediate on OpSend and OpWrite carries WorkRequest.Immediate to the peer's completion. A
 	// Send with FlagImmediate cannot have FlagInvalidate. A Write with FlagImmediate may have

@@ -73,8 +73,8 @@ type Attributes struct {
 	MaxSegments, MaxReadSegments int
 	// MaxInline bounds the length of a request with FlagInline.
 	MaxInline int
-	// Headroom and Tailroom are the bytes that FlagRoom reserves for the provider, 0 if the
-	// provider does not use them.
+	// Headroom and Tailroom are the numbers of bytes that FlagRoom reserves for the provider. They are
+	// 0 if the provider does not use this room.
 	Headroom, Tailroom int
 	// PinsMemory is true if each registration pins pages by a system call. The consumer should
 	// then keep memory registered if it can, and copy short messages instead of registering their

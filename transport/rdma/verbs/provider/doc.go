@@ -22,9 +22,10 @@
 // A queue pair reports completed work to Sends and Receives of its endpoint. It reports requests
 // one by one in any order, or with [Sends.DoneBefore] all requests up to a number. DoneBefore is
 // for adapters that do not signal each request, so that one completion stands for several requests.
-// It reports receives in the order of the messages. From these reports, package verbs makes the
-// consumer's completions, in order. When the connection ends, package verbs flushes the work that
-// is not done. Completions that an adapter reports for a queue pair that has ended are dropped.
+// The queue pair reports receives in the order of the messages. From these reports, package verbs
+// makes the consumer's completions, in order. When the connection ends, package verbs flushes the
+// work that is not done. Completions that an adapter reports for a queue pair that has ended are
+// dropped.
 //
 // # Completion queues
 //

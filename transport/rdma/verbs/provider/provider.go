@@ -45,17 +45,17 @@ type Device interface {
 	NewQueuePair(QueuePairConfig) (QueuePair, EndpointAttributes, error)
 	// Listen opens a service point. Later calls of Progress report its requests.
 	Listen(ServicePointConfig) (ServicePoint, error)
-	// Close frees the device. Package verbs closes all objects of the device before.
+	// Close frees the device. Package verbs calls Close after it has closed all objects of the device.
 	Close() error
 	Progress
 }
 
 // Progress is the part of a Device that makes progress.
 type Progress interface {
-	// Progress does a bounded amount of the work that can be done now (polls completions and
-	// events, reads arrived bytes, writes waiting bytes, serves timers that are due) and makes the
-	// upcalls. It returns the number of its steps. It must be cheap if there is no work, because
-	// pollers call it often. An error concerns the device as a whole and ends the adapter.
+	// Progress does a bounded amount of the work that can be done now, and makes the upcalls. It polls
+	// completions and events, reads arrived bytes, writes waiting bytes, and serves timers that are
+	// due. It returns the number of its steps. It must be cheap if there is no work, because pollers
+	// call it often. An error concerns the device as a whole and ends the adapter.
 	Progress() (int, error)
 	// Idle reports whether there is no work until the kernel reports an event or a completion. If
 	// the kernel reports completions only of armed queues (ibv_req_notify_cq(3)), Idle arms the

@@ -20,8 +20,8 @@ const (
 	// request has one segment of 8 bytes, which receives the value before the addition. The remote
 	// and the local 8 bytes are integers in the byte order of their host, as in ibv_post_send(3).
 	OpFetchAdd
-	// OpCompareSwap replaces the 8 bytes by Request.Swap if they equal Request.Compare. The
-	// segment of the request receives the value before the replacement.
+	// OpCompareSwap replaces the 8 bytes at RemoteAddress by Request.Swap if they equal
+	// Request.Compare. The segment of the request receives the value before the replacement.
 	OpCompareSwap
 	// OpReceiveWrite is the opcode in the completion of a receive that a Write with
 	// FlagImmediate took.
@@ -115,8 +115,8 @@ type Sends interface {
 	// DoneBefore does the same as Done for all taken requests that are not done and whose number
 	// is less than the argument number.
 	DoneBefore(number uint64)
-	// Fail reports that a taken request has failed. Upcalls.Broken follows. Earlier requests that
-	// have not been reported as done count as flushed. Therefore an adapter that does not signal
-	// each request calls DoneBefore first.
+	// Fail reports that a taken request has failed. Upcalls.Broken follows. Earlier requests that have
+	// not been reported as done count as flushed. Therefore a queue pair that does not signal each
+	// request calls DoneBefore before Fail.
 	Fail(r *Request, s Status)
 }
