@@ -79,8 +79,8 @@ func TestInline(t *testing.T) {
 	}
 }
 
-// TestWays checks which devices the provider drives itself and which need libibverbs. siw and rxe need no
-// library. If the library is missing, the error for another device says what is missing.
+// TestWays checks which devices the provider drives itself and which need libibverbs. The provider itself
+// drives siw and rxe. If libibverbs is missing, the error for another device says what is missing.
 func TestWays(t *testing.T) {
 	siw := uverbs.Device{Name: "siw0", Driver: uverbs.DriverSIW, ABI: 1, Transport: uverbs.TransportIWARP}
 	way, err := wayOf(&siw, false)
@@ -123,7 +123,7 @@ func TestPrepare(t *testing.T) {
 	require.Zero(t, a.modified, "iWARP")
 }
 
-// happy is an endpoint that accepts any connection.
+// happy is the Upcalls of an endpoint that accepts any connection.
 type happy struct{ provider.Upcalls }
 
 func (happy) Established(*provider.Proposal, netip.AddrPort, netip.AddrPort) error { return nil }

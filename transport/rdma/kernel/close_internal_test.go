@@ -75,7 +75,7 @@ func (o *part) Poll(out []uverbs.Completion) int {
 	return n
 }
 
-// silent is a driver of rdma_cm without IDs.
+// silent is a driver of rdma_cm that has no connection IDs (rdma_cm_id).
 type silent struct {
 	rdmacm.Driver
 	of *plant
@@ -138,7 +138,8 @@ func TestLingering(t *testing.T) {
 }
 
 // TestDomainInUse checks that Close of a protection domain returns the error EBUSY if objects of the consumer
-// use the domain. This is the case if the kernel returns EBUSY and no queue pair lingers.
+// use the domain. The provider assumes this if the kernel returns EBUSY and no lingering queue pair
+// (device.lingering) exists.
 func TestDomainInUse(t *testing.T) {
 	plant := &plant{open: map[string]bool{"region": true}}
 	d := &device{}
@@ -158,7 +159,8 @@ func (r *returned) Fail(f *provider.Receive, s provider.Status) {
 	r.numbers, r.statuses = append(r.numbers, f.Number), append(r.statuses, s)
 }
 
-// sharing returns a queue pair with three posted receives in a shared queue. found holds its completions.
+// sharing returns a queue pair with three posted receives in a shared queue. found points to the completions
+// that the device has for the queue pair.
 func sharing(found *[]uverbs.Completion) (*queuePair, *returned) {
 	plant := &plant{open: map[string]bool{}}
 	queue := plant.part("queue")

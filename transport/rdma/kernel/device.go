@@ -45,12 +45,11 @@ type device struct {
 	waiting []uverbs.Completion
 	// events decides which calls of Progress ask for events of the device.
 	events connection.Cadence
-	// port is the number of the port in use. announcesLast is true if the device raises an event
-	// after it has completed the last shared receive of a failed queue pair.
+	// port is the number of the port in use. announcesLast is true if the device raises
+	// EventLastReceive after it has completed the last shared receive of a failed queue pair.
 	port          int
 	announcesLast bool
-	// vainly is the total time for which this package has waited for this event when the event did
-	// not come.
+	// vainly is the total time of all waits for EventLastReceive in which the event did not come.
 	vainly time.Duration
 	// onDemand is true if the device can page memory that cannot be pinned.
 	onDemand bool
@@ -66,9 +65,9 @@ type device struct {
 	receives [postMost]uverbs.ReceiveRequest
 	polled   [pollMost]uverbs.Completion
 
-	// lingering counts the queue pairs that the kernel cannot destroy yet. The wait group ends
-	// waits until they are destroyed. left holds the objects that could not be closed because of
-	// such a queue pair, in the order in which they must be closed.
+	// lingering counts the queue pairs that the kernel cannot destroy yet. Close uses the wait group
+	// in the field ends to wait until these queue pairs are destroyed. left holds the objects that
+	// could not be closed because of such a queue pair, in the order in which they must be closed.
 	lingering atomic.Int32
 	left      []io.Closer
 	ends      sync.WaitGroup

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// inlineSIW is the maximum number of inline bytes in siw. inlineMost is a length in bytes. If
-	// a message is at most this long, it is faster to send it as inline data.
+	// inlineSIW is the maximum number of inline bytes in siw. inlineMost is the length in bytes up to
+	// which it is faster to send a message as inline data.
 	inlineSIW  = 80
 	inlineMost = 256
 )

@@ -145,9 +145,9 @@ func TestNoLastReceive(t *testing.T) {
 	require.ErrorIs(t, p.device.failure, errFatal)
 }
 
-// TestManyWithoutLastReceive tests a device that never sends the event of the last receive. The test checks that
-// the provider holds the adapter's lock at most for the bound in total, however many queue pairs fail. If the
-// device sends the event of a later queue pair, the provider still uses it.
+// TestManyWithoutLastReceive tests a device that never sends the event of the last receive. The test checks
+// that the provider waits, with the adapter's lock held, for about lastMost in total, however many queue pairs
+// fail. If the device sends the event of a later queue pair, the provider still handles the event.
 func TestManyWithoutLastReceive(t *testing.T) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
 	require.NoError(t, err)

@@ -1,8 +1,8 @@
 package kernel_test
 
-// siwDepths is the reason why statements on Read depths do not hold. siw raises the IRD of an accept to the ORD
-// that the peer has asked for. Its initiator takes the ORD of the answer even if this ORD is above its own
-// (siw_accept, siw_proc_mpareply). So an accept cannot lower a depth.
+// siwDepths is the reason why statements on Read depths (docs/connection-model.md) do not hold. siw raises the
+// IRD of an accept to the ORD that the peer has asked for. On the active side, siw takes the ORD of the answer
+// even if its own ORD is smaller (siw_accept, siw_proc_mpareply). So an accept cannot lower a depth.
 const siwDepths = "siw does not let an accept lower the read depths"
 
 // siwSilent is the reason why a side that has violated the protocol sees an orderly end of the connection.
@@ -19,8 +19,8 @@ var siwExceptions = map[string]string{
 }
 
 // rxeAddress is the reason why a host that does not exist is reported as a host that does not answer. The
-// interface dummy0 resolves no addresses (NOARP), and a source address bound to it makes every destination a
-// neighbour.
+// interface dummy0 resolves no addresses (NOARP). If the source address belongs to dummy0, every destination
+// counts as a neighbour.
 const rxeAddress = "the request is sent to a host that is not there, until the consumer's timeout"
 
 var rxeExceptions = map[string]string{

@@ -22,14 +22,15 @@ const (
 	byLibrary = "GORUN_TEST_KERNEL_LIBRARY"
 )
 
-// exceptions lists, for each device, the statements that do not hold, and what the device does instead.
+// exceptions lists, for each device, the statements of docs/connection-model.md that do not hold, and what the
+// device does instead.
 var exceptions = map[string]map[string]string{
 	"siw_dummy1": siwExceptions,
 	"rxe_dummy0": rxeExceptions,
 }
 
-// TestKernel runs the specification of package verbs on each device, in a virtual machine of its own, because
-// defects of siw can crash the kernel.
+// TestKernel runs the specification of package verbs (package verbstest) on each device, in a virtual machine
+// of its own, because defects of siw can crash the kernel.
 func TestKernel(t *testing.T) {
 	for device := range exceptions {
 		t.Run(device, func(t *testing.T) { testSpecification(t, device, rdmavm.TestProgram, "") })
@@ -62,7 +63,8 @@ func testSpecification(t *testing.T, device string, build func(tb testing.TB, di
 	}
 }
 
-// names returns the beginnings of the names of the statements.
+// names returns the keys of a list of exceptions. Each key is the beginning of the name of a subtest of
+// verbstest.
 func names(list map[string]string) []string {
 	all := make([]string, 0, len(list))
 	for row := range list {

@@ -85,7 +85,7 @@ func TestSharedReceives(t *testing.T) {
 	require.NotNil(t, s.take(2))
 }
 
-// listener is an adapter that stores its events. It also stores the last event separately.
+// listener is an adapter that stores the kinds of all its events, and the last event.
 type listener struct {
 	provider.Adapter
 	last provider.Event

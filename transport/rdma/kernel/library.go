@@ -26,8 +26,8 @@ var (
 func (c library) inline() (int, error) { return inlineOf(c) }
 
 // inlineOf returns the number of inline bytes that a device accepts. The library has no query for
-// this number, so inlineOf determines it by creating queue pairs. A device that refuses a queue
-// pair without inline bytes has no reliable connections.
+// this number, so inlineOf determines it by creating queue pairs. If a device refuses even a queue
+// pair without inline bytes with EINVAL or EOPNOTSUPP, inlineOf returns ErrNoConnections.
 func inlineOf(c adapter) (int, error) {
 	domain, err := c.newDomain()
 	if err != nil {

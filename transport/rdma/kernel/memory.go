@@ -99,8 +99,8 @@ func pinnedMost() int {
 	return max(int(limit.Cur), 1)
 }
 
-// Close implements provider.ProtectionDomain. If a lingering queue pair still uses the domain, the
-// domain is closed with the device.
+// Close implements provider.ProtectionDomain. If a queue pair that the kernel cannot destroy yet
+// still uses the domain, the domain is closed with the device.
 func (d *domain) Close() error {
 	lingers := len(d.device.left) > 0 || d.device.lingering.Load() > 0
 	err := d.domain.Close()

@@ -64,7 +64,7 @@ func (p *queuePair) speak() {
 }
 
 // speak calls queuePair.speak for the queue pairs whose time quietUntil has passed. It removes from
-// quiet all queue pairs that do not hold requests back any more.
+// device.quiet all queue pairs that do not hold requests back any more.
 func (d *device) speak(now time.Time) {
 	left := d.quiet[:0]
 	for _, p := range d.quiet {

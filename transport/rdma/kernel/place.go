@@ -72,8 +72,9 @@ func portOf(device, name string) (int, bool) {
 	return int(port), ok && err == nil && port > 0
 }
 
-// leading returns the addresses of an interface that lead to a site. Addresses that other hosts can
-// reach come first. Among them, the addresses with a GID of RoCE v2 come first.
+// leading returns the addresses of an interface that lead to the port of a site (an interface of a
+// port). Addresses that other hosts can reach come first. Among them, the addresses with a GID of
+// RoCE v2 come first.
 func leading(s *uverbs.Site, prefixes []netip.Prefix) []netip.Prefix {
 	if s.Addresses != nil {
 		prefixes = slices.DeleteFunc(slices.Clone(prefixes), func(p netip.Prefix) bool { return !slices.Contains(s.Addresses, p.Addr().Unmap()) })

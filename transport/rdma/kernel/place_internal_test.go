@@ -19,9 +19,9 @@ func addressesOf(list ...string) []netip.Addr {
 	return all
 }
 
-// cluster is a host with four devices. The first is a RoCE device whose interface has only a link-local address,
-// and on whose interface a VLAN and a bond are configured. The others are a device with two ports, an iWARP
-// device, and a device without an address.
+// cluster is a host with four devices. The first is a RoCE device. Its interface has only a link-local address,
+// and carries a VLAN and a bond. The others are a device with two ports, an iWARP device, and a device without
+// an address.
 var cluster = struct {
 	devices  []uverbs.Device
 	sites    map[string][]uverbs.Site

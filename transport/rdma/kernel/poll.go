@@ -176,7 +176,7 @@ func (p *queuePair) arrived(r *provider.Receive, c *uverbs.Completion) {
 	if c.Status != uverbs.StatusSuccess {
 		s := statusOf(c.Status)
 		if c.Status == uverbs.StatusRemoteInvalid || c.Status == uverbs.StatusLocalOperation {
-			s = provider.StatusLocalLength // rxe reports a message that is too long with this status
+			s = provider.StatusLocalLength // rxe reports a message that is too long with one of these statuses
 		}
 		p.config.Receives.Fail(r, s)
 		p.end(fmt.Errorf("a message could not be received: %v", s))

@@ -146,7 +146,8 @@ func (d *device) translateReceive(n int, id uint64, r *provider.Receive) {
 	d.receives[n] = uverbs.ReceiveRequest{ID: id, Segments: list}
 }
 
-// spare is registered memory with size bytes for each request that the send queue can hold.
+// spare is registered memory with a slot for each request that the send queue can hold. size is the
+// length of a slot in bytes.
 type spare struct {
 	data   []byte
 	size   int

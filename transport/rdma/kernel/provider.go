@@ -95,9 +95,9 @@ func abilitiesOf(l *uverbs.Attributes, onDemand bool) string {
 	return text + ", all memory is pinned, relaxed ordering is asked for"
 }
 
-// Open opens a device. name is one of three: the name of the device, optionally with the number of
-// a port (mlx4_0:2), the name of a network interface that leads to the device, or an address of
-// such an interface.
+// Open opens a device. name is the name of the device, optionally with the number of a port
+// (mlx4_0:2). It may also be the name of a network interface that leads to the device, or an
+// address of such an interface.
 func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
 	all, err := uverbs.Devices()
 	var found place

@@ -56,7 +56,7 @@ var (
 	_ connection.Pair    = (*queuePair)(nil)
 )
 
-// The parts of the number of a request (wr_id).
+// The parts of a wr_id (see doc.go).
 const (
 	numberBits     = 48
 	numberMask     = 1<<numberBits - 1
@@ -188,10 +188,10 @@ func (p *queuePair) Fail() {
 	p.device.report(early)
 }
 
-// lastMost is the maximum total time for which a device waits, over all of its failed queue pairs,
-// until their shared receives are complete. The device normally needs microseconds for each queue
-// pair. The bound is necessary for a device that does not announce the last receive, because the
-// wait holds the adapter's lock.
+// lastMost bounds the total time for which this package waits until the shared receives of failed
+// queue pairs are complete. All failed queue pairs of a device share this bound. The device
+// normally needs microseconds for each queue pair. The bound is necessary for a device that does
+// not announce the last receive, because the wait holds the adapter's lock.
 const lastMost = 20 * time.Millisecond
 
 // awaitLast waits until all shared receives that the queue pair has consumed are complete. The wait

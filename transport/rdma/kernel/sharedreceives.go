@@ -41,8 +41,8 @@ func (s *sharedReceives) Post(r *provider.Receive) {
 	}
 }
 
-// take removes the receive of a completion from posted and returns it. It returns nil if no receive
-// is posted under this number.
+// take removes the receive with the given number from the posted receives and returns it. It
+// returns nil if no receive with this number is posted.
 func (s *sharedReceives) take(number uint64) *provider.Receive {
 	if number >= uint64(len(s.posted)) {
 		return nil

@@ -19,7 +19,7 @@ type Adapter struct {
 	// Fabric names the network of the adapter: "roce", "iwarp", or "ib-" and the subnet prefix.
 	// Adapters of the same fabric can probably be connected with each other.
 	Fabric string
-	// Address is the first address of its interfaces that other hosts can reach.
+	// Address is the first address of the adapter's interfaces that other hosts can reach.
 	Address netip.Addr
 	// Near is the percentage of the rank's processors that are local to the adapter (local_cpulist
 	// in sysfs). It is 100 if the host does not provide this list.
@@ -34,11 +34,12 @@ type CPUs interface {
 
 // Adapters lists the RDMA devices that can probably be used, without opening them. A device can
 // probably be used if it has an active port, and an interface with an address that rdma_cm can
-// bind. The devices nearest to the processors that the rank may use come first. If several devices
-// are equally near, the ranks of a node get them in turn. The argument turn is the number of the
-// rank on its node, and may is the set of processors that the rank may use. The second list has a
-// line for each other device with the reason why it cannot be used. If there are no devices, the
-// second list says this. On a host without RDMA devices, Adapters reads only one directory.
+// bind. The devices nearest to the processors that the rank may use come first. The argument may is
+// the set of these processors. If several devices are nearest, the argument turn, which is the
+// number of the rank on its node, decides which of them comes first. So the ranks of a node use
+// these devices in turn. The second list has a line for each other device with the reason why it
+// cannot be used. If there are no devices, the second list says so. On a host without RDMA devices,
+// Adapters reads only one directory.
 func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) {
 	devices := h.Devices()
 	if len(devices) == 0 {
@@ -71,8 +72,8 @@ func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) 
 	return usable, others
 }
 
-// Adapter returns the device that a name denotes, even if the device cannot be used. name is one of
-// three: the name of the device, with or without the number of a port, the name of a network
+// Adapter returns the device that a name denotes, even if the device cannot be used. name is the
+// name of the device, with or without the number of a port. It may also be the name of a network
 // interface that leads to the device, or an address of such an interface in any spelling. Adapter
 // returns false if no device matches.
 func (h *Host) Adapter(name string) (Adapter, bool) {
@@ -126,7 +127,8 @@ func (h *Host) fabric(d *Device) string {
 	return "ib-" + strings.ReplaceAll(gid[:prefix], ":", "")
 }
 
-// near returns the percentage of the processors in may that are local to a device.
+// near returns the percentage of the processors in the set may that are local to a device. It
+// returns 100 if the percentage is unknown.
 func (h *Host) near(device string, may CPUs) int {
 	text, err := fs.ReadFile(h.Files, path.Join(deviceClass, device, "device/local_cpulist"))
 	if err != nil || may == nil || may.Count() == 0 {

@@ -93,7 +93,8 @@ func TestNearestAdapter(t *testing.T) {
 }
 
 // TestPorts checks that each port of a device counts as an adapter of its own. It also checks that a port has
-// the interfaces of its VLANs and bonds, and that it uses the first interface that has an address.
+// the interfaces of its VLANs and bonds, and that it uses the first interface that has an address other hosts
+// can reach.
 func TestPorts(t *testing.T) {
 	device := roce("mlx4_0", "eth0")
 	at := "sys/class/infiniband/mlx4_0/ports/"

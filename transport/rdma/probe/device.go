@@ -51,7 +51,7 @@ const (
 )
 
 // Devices lists the ports of the RDMA devices of the kernel. The list includes devices that cannot
-// be used. Kernel checks whether a device can be used.
+// be used. The method Kernel checks whether a device can be used.
 func (h *Host) Devices() []Device {
 	entries, err := fs.ReadDir(h.Files, deviceClass)
 	if err != nil {

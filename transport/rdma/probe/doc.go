@@ -2,8 +2,8 @@
 // carry RDMA, and adapters with a kernel driver. If there is no such adapter, the package reports
 // the reason and the remedy. It only reads the state of the host.
 //
-// Package transport/rdma uses it to choose the address at which a rank listens. gorun prints its
-// report with -explain.
+// Package transport/rdma uses package probe to choose the address at which a rank listens. gorun
+// -explain prints the report of package probe.
 //
 // # Choice of the address
 //
@@ -11,8 +11,8 @@
 // at that address could be reached from all networks of the host. Without a preference, it chooses
 // in this order:
 //
-//  1. interfaces that are up and have an address; loopback addresses after all others, and
-//     link-local addresses last, because their zone has no meaning on another host
+//  1. only interfaces that are up and have an address; loopback addresses after other addresses, and
+//     link-local addresses after loopback addresses, because a zone has no meaning on another host
 //  2. an interface with an RDMA device before an interface without an RDMA device
 //  3. a physical interface before a virtual one (bridges and container networks
 //     have the same addresses on many hosts)

@@ -31,8 +31,8 @@ func (c Choice) String() string {
 	return s
 }
 
-// NetworkError reports that no interface matches a preference (-net), and lists the interfaces.
-// errors.Is finds transport.ErrNotSupported in it.
+// NetworkError reports that no address can be used, or that no address matches a preference (-net).
+// It lists the interfaces. errors.Is finds transport.ErrNotSupported in it.
 type NetworkError struct {
 	// Wish is the preference that no address matches, or "" if there was none.
 	Wish string

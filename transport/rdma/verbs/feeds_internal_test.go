@@ -12,7 +12,7 @@ type stream struct {
 	flags CompletionFlags
 }
 
-// lawful applies the four rules of dat_ep_create(3DAT) to each stream separately.
+// lawful applies the four rules of dat_ep_create(3DAT) to each pair of streams.
 func lawful(list []stream) bool {
 	dto := func(s stream) bool { return s.kind == StreamReceive || s.kind == StreamRequest }
 	for _, s := range list {

@@ -20,7 +20,7 @@ func TestClosedRegionIsForgotten(t *testing.T) {
 	p.NoError(p.endpoint.Post(&w))
 	p.NoError(m.Close())
 	p.ErrorIs(p.endpoint.Post(&w), verbs.ErrPrivilegesViolation)
-	// The receive that was posted before the region was closed still has its memory.
+	// The request that was posted before the region was closed still has its memory.
 	p.within(func() {
 		r := p.actor.Sends.Next()
 		p.Equal(w.Segments, r.Segments)

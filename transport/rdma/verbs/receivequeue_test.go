@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestReceiveQueuesAgainstOracle makes two endpoints consume receives until their connections end. The
-// receives are in the endpoints' own queues, from which they are taken in order, or in a shared queue, from
-// which they are taken in any order. The test predicts the results with plain lists.
+// TestReceiveQueuesAgainstOracle makes two endpoints consume receives until their connections end. The receives
+// are in the endpoints' own queues or in a shared queue. They are finished in order in an own queue, and in any
+// order in a shared queue. The test predicts the results with plain lists.
 func TestReceiveQueuesAgainstOracle(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -64,9 +64,9 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 	var id uint64
 	for range 300 {
 		k := takers[r.IntN(2)]
-		run := p.within // in this case the upcalls are made within the poll
+		run := p.within // the upcalls are made before the poll
 		if r.IntN(2) == 0 {
-			run = p.next
+			run = p.next // the upcalls are made within the poll
 		}
 		var want [][2]int
 		switch r.IntN(4) {

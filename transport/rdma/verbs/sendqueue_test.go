@@ -237,7 +237,7 @@ func TestInlineBytesAreGathered(t *testing.T) {
 }
 
 // TestRequestsDoneByNumber completes all requests before a number, as a single completion of an adapter does.
-// Some of them are complete already.
+// Some of these requests are already complete.
 func TestRequestsDoneByNumber(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)
@@ -278,8 +278,8 @@ func TestRequestsDoneByNumber(t *testing.T) {
 	p.Equal([]outcome{{7, verbs.StatusSuccess}, {8, verbs.StatusRemoteAccess}}, outcomes(p.poll()[:2]))
 }
 
-// TestReadsOfAnAdapterThatHoldsThem checks that an adapter that itself limits outstanding Reads and applies
-// fences gets all requests at once.
+// TestReadsOfAnAdapterThatHoldsThem checks that an adapter with HoldsReads gets all requests at once. Such an
+// adapter itself limits outstanding Reads and applies fences.
 func TestReadsOfAnAdapterThatHoldsThem(t *testing.T) {
 	for _, holds := range []bool{false, true} {
 		p := newPlay(t, nil)

@@ -60,8 +60,8 @@ func TestSleeperLearnsOfADeadline(t *testing.T) {
 	p.Equal([]verbs.EventType{verbs.EventDisconnected}, p.events())
 }
 
-// TestParkedWaiterTakesTheSleepersPlace makes two goroutines wait, of which one sleeps in the kernel. When the
-// latter returns from Wait, the other one has to sleep in the kernel.
+// TestParkedWaiterTakesTheSleepersPlace makes two goroutines wait. One of them sleeps in the kernel. When this
+// goroutine returns from Wait, the other goroutine has to sleep in the kernel.
 func TestParkedWaiterTakesTheSleepersPlace(t *testing.T) {
 	p := sleepers(t)
 	other, err := p.adapter.NewCompletionQueue(4)
@@ -103,7 +103,7 @@ func TestCloseSeesSleepersOut(t *testing.T) {
 	p.ErrorIs(<-result, verbs.ErrClosed)
 }
 
-// TestSentrySleepsWhileArmed tests the goroutine that sleeps in the kernel for Arm.
+// TestSentrySleepsWhileArmed tests the sentry, the goroutine that sleeps in the kernel while a queue is armed.
 func TestSentrySleepsWhileArmed(t *testing.T) {
 	p := sleepers(t)
 	rings := make(chan int, 4)

@@ -61,7 +61,7 @@ var cmAcceptStatements = []statement{
 		if !r.a.limits.WaitsForReceive {
 			return
 		}
-		r.bubble(func(r *rig) { // a nil parameter also takes the request's RNR retry count
+		r.bubble(func(r *rig) { // if the parameters are nil, Accept also takes the RNR retry count of the request
 			ask := param(1, 1)
 			ask.RNRRetryCount = 3
 			m := r.meet(r.a.endpoint(), r.p.endpoint(), ask, nil)

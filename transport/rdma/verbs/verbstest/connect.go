@@ -104,8 +104,8 @@ var connectStatements = []statement{
 			r.ok("connect", err)
 			r.p.request()
 		}
-		// Only the lowest bit of the flags selects multipath. The scene tests this between an
-		// adapter with several paths and an adapter with a single path.
+		// Only the lowest bit of the flags selects multipath. The test needs an adapter with several
+		// paths and an adapter with a single path.
 		scene, ok := r.harness.Inject(r, FaultMultipath)
 		if !ok {
 			return

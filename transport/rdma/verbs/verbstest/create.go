@@ -56,10 +56,10 @@ var createStatements = []statement{
 	{43, "the_passive_side_may_take_its_attributes_from_the_request", func(r *rig) {
 		passive := r.p.endpoint(func(c *verbs.EndpointConfig) { c.Attributes = nil })
 		l, active := r.p.listen(), r.a.endpoint()
-		// In this test the consumers have a protocol of their own: the private data of the request
-		// hold five values for the passive side, the ORD, the IRD, the numbers of receives and of
-		// requests, and the maximum length. Each value is less than the value on which the
-		// providers would agree, and less than the endpoint's present value.
+		// In this test the consumers have a protocol of their own. The private data of the request hold
+		// five values for the passive side: the ORD, the IRD, the numbers of receives and of requests,
+		// and the maximum length. Each value is less than the value on which the providers would agree,
+		// and less than the endpoint's present value.
 		want := []byte{3, 2, 5, 6, 100}
 		r.connect(active, l.Address(), &verbs.ConnParam{PrivateData: want, ResponderResources: 4, InitiatorDepth: 4})
 		request := r.p.request()

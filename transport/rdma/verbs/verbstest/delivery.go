@@ -268,7 +268,7 @@ func (p *pair) starve() int {
 	return 0
 }
 
-// stall adds the pair to the pairs whose messages the device retries.
+// stall adds the queue pair to device.stalled, the queue pairs whose messages the device retries.
 func (p *pair) stall() {
 	if !p.stalled {
 		p.stalled = true

@@ -143,8 +143,8 @@ func (d *domain) Deregister(r provider.Registered) error {
 
 func (d *domain) Close() error { return nil }
 
-// reach returns the n bytes that a peer names by key and address. It returns false if the peer does
-// not have the access right in the argument need.
+// reach returns the n bytes that a peer names by key and address. It returns false if the domain
+// has no such bytes, or if the peer does not have the access right in the argument need.
 func (d *device) reach(domain *domain, key uint32, address uint64, n int, need verbs.Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
@@ -296,8 +296,8 @@ func (d *device) Wake() {
 	}
 }
 
-// retry retries the held messages of a stalled pair if a receive has been posted or the time of the
-// retry has come. It returns the number of processed messages.
+// retry retries the held messages of each stalled queue pair for which a receive has been posted or
+// the time of the retry has come. It returns the number of processed messages.
 func (d *device) retry() int {
 	stalled := d.stalled
 	d.stalled = nil

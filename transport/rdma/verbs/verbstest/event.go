@@ -13,8 +13,8 @@ var eventStatements = []statement{
 	{8, "a_qos_the_peer_lacks_is_non_peer_rejected", func(r *rig) {
 		scene, ok := r.harness.Inject(r, FaultQoS)
 		if !ok {
-			// Both sides support only one quality of service, the same one. Therefore a Connect
-			// with another quality fails on this side, and the peer does not have to refuse it.
+			// Both sides support the same single quality of service. Therefore a Connect with another
+			// quality fails on this side, and the peer does not have to refuse it.
 			r.equal("qualities of service", len(r.a.limits.QoS), 1)
 			o := options(nil)
 			o.QoS = 77

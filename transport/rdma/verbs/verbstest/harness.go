@@ -30,9 +30,8 @@ const (
 	// FaultTransport sets Scene.Remote to an address at which the transport fails while it
 	// connects.
 	FaultTransport
-	// FaultQoS sets Scene.Adapter to an adapter that lacks a quality of service that the
-	// other adapters have, and Scene.QoS to that quality of service. The suite closes the
-	// adapter.
+	// FaultQoS sets Scene.QoS to a quality of service, and Scene.Adapter to an adapter that lacks it.
+	// The other adapters have it. The suite closes the adapter.
 	FaultQoS
 	// FaultCut sets Scene.Cut, which breaks an established connection.
 	FaultCut
@@ -106,8 +105,8 @@ func (h *memoryHarness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
 	return h.network.pairs[i.Remote].peer.reads // the passive side of a connection has the port of its listener
 }
 
-// open opens the adapter of a new host with the given particulars. The host gets an address of
-// its own.
+// open opens the adapter of a new host. The argument particulars holds the fields of the host other
+// than its network and its address.
 func (h *memoryHarness) open(tb testing.TB, particulars Host) *verbs.Adapter {
 	tb.Helper()
 	h.hosts++

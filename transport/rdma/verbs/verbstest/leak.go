@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// testNothingIsLeft connects, exchanges messages, arms and closes several times. It checks that
-// after the last time the process has no more goroutines and descriptors than after the first time.
+// testNothingIsLeft connects, exchanges messages, arms queues and closes the adapters several
+// times. It checks that the process then has no more goroutines or descriptors than after the first
+// time.
 func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	live := func(t *testing.T) {

@@ -202,7 +202,7 @@ func testAbrupt(r *rig) {
 	r.equal("entries left", len(r.a.log), 0)
 }
 
-// testByState tries Disconnect, Modify and Free in each state in which an endpoint can be held.
+// testByState tries Disconnect, Modify and Free in each state in which a test can keep an endpoint.
 func testByState(r *rig) {
 	check := func(ep *verbs.Endpoint, s *side, state verbs.State, disconnect, domain, modify, free bool) {
 		r.Helper()

@@ -28,14 +28,14 @@ func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam
 	return m
 }
 
-// connected returns a connection of two new endpoints. The functions changes modify the
+// connected returns a connection of two new endpoints. The functions in changes modify the
 // configurations of both endpoints.
 func (r *rig) connected(changes ...func(c *verbs.EndpointConfig)) *meeting {
 	r.Helper()
 	return r.meet(r.a.endpoint(changes...), r.p.endpoint(changes...), nil, nil)
 }
 
-// param returns parameters with the read depths in and out, and with the maximum retry counts.
+// param returns parameters with an IRD of in, an ORD of out, and the maximum retry counts.
 func param(in, out int) *verbs.ConnParam {
 	return &verbs.ConnParam{ResponderResources: in, InitiatorDepth: out, RetryCount: 7, RNRRetryCount: 7}
 }
@@ -91,9 +91,9 @@ func (r *rig) talk(m *meeting) {
 }
 
 // read makes each side post Reads of the other side's memory, first the active side. Each side
-// posts three times as many Reads as it may have in flight. The responder is polled only after all
-// of them have been posted. So the responder finds the maximum number of Reads in flight at once.
-// If the requester had one more Read in flight, the connection would end.
+// posts three times as many Reads as it may have in flight. The other side, the responder, is
+// polled only after all Reads have been posted. So the responder finds the maximum number of Reads
+// in flight at once. If the requester had one more Read in flight, the connection would end.
 func (r *rig) read(m *meeting) {
 	r.Helper()
 	r.talk(m) // the passive side may have to wait for this first message

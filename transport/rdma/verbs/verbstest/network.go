@@ -132,7 +132,7 @@ func (d *device) send(f frame) {
 	}
 }
 
-// bind assigns a free port of its host to a pair. The mutex of the network is held.
+// bind assigns a free port of its host to a queue pair. The caller holds the mutex of the network.
 func (n *Network) bind(p *pair) {
 	for {
 		if n.port++; n.port == 0 {

@@ -127,7 +127,8 @@ func (p *pair) start(r *provider.Request) {
 
 // signals reports whether the peer has to acknowledge a request. The peer acknowledges requests
 // whose completion the consumer wants. It acknowledges all Reads and atomics by its answers. It
-// also acknowledges some of the other requests, so that the send queue has room again.
+// also acknowledges some of the other requests, so that the send queue has room again. With
+// StyleIWARP it acknowledges no Send or Write.
 func (p *pair) signals(r *provider.Request) bool {
 	if p.device.network.style == StyleIWARP {
 		return false
@@ -152,7 +153,8 @@ func (p *pair) finished(number uint64) {
 }
 
 // failed reports that the peer could not carry out a request, and ends the connection. With
-// StyleIWARP, a Send or Write has already completed when it was sent.
+// StyleIWARP, failed reports only Reads and atomics, because a Send or Write has already completed
+// when it was sent.
 func (p *pair) failed(f *frame) {
 	infiniBand := p.device.network.style == StyleInfiniBand
 	if infiniBand {

@@ -9,8 +9,8 @@ import (
 )
 
 // providerRules contains rules about behaviour in which an adapter in hardware differs from a
-// protocol stack in user space. An adapter in hardware takes work ahead of time, completes work by
-// number, and supports only some of the optional operations.
+// protocol stack in user space. An adapter in hardware takes work before it can start it, reports
+// completed work by number, and supports only some of the optional operations.
 var providerRules = []statement{
 	{0, "immediate_data_come_with_a_receive", testImmediate},
 	{0, "immediate_data_wait_for_a_receive", testImmediateWaits},
@@ -26,9 +26,8 @@ var providerRules = []statement{
 }
 
 // lacks begins the test of an optional operation. The argument has says whether the adapter
-// supports the operation, and what is the name of the operation. If has is true, lacks does
-// nothing. If has is false, lacks checks that the adapter refuses the request w, and skips the rest
-// of the test.
+// supports the operation. The argument what is its name. If has is true, lacks does nothing. If has
+// is false, lacks checks that the adapter refuses the request w, and skips the rest of the test.
 func (r *rig) lacks(what string, has bool, w *verbs.WorkRequest) {
 	r.Helper()
 	if has {

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// raceRules contains the rules on the use of one object by many goroutines. They should run under
-// the race detector.
+// raceRules contains the rules on the use of one object by many goroutines. The tests of these
+// rules should run under the race detector.
 var raceRules = []statement{
 	{0, "concurrent_ends_have_one_event", func(r *rig) {
 		for range 10 {

@@ -144,7 +144,7 @@ func (s *side) config() verbs.EndpointConfig {
 	}
 }
 
-// endpoint makes an endpoint. The functions changes modify its configuration.
+// endpoint makes an endpoint. The functions in changes modify its configuration.
 func (s *side) endpoint(changes ...func(c *verbs.EndpointConfig)) *verbs.Endpoint {
 	s.rig.Helper()
 	c := s.config()
@@ -308,8 +308,8 @@ func (r *rig) state(ep *verbs.Endpoint, want verbs.State) {
 	r.equal("state", s.State, want)
 }
 
-// sameData checks that private data are equal. If the adapter pads private data, it ignores zeros
-// at the end.
+// sameData checks that private data are equal. If the adapter pads private data, sameData ignores
+// zeros at the end.
 func (r *rig) sameData(s *side, got, want []byte) {
 	r.Helper()
 	r.that(len(got) >= len(want) && bytes.Equal(got[:len(want)], want), "private data %x, want %x", got, want)

@@ -66,7 +66,7 @@ func flags(receives, requests *verbs.CompletionQueue, ofReceives, ofRequests ver
 	}
 }
 
-// share makes an endpoint of side a for each of the functions changes. The argument legal says
+// share makes an endpoint of side a for each of the functions in changes. The argument legal says
 // whether the last endpoint may share the queues of the others. If legal is false, share checks
 // that both NewEndpoint and Modify refuse the last configuration.
 func (r *rig) share(legal bool, changes ...func(c *verbs.EndpointConfig)) {
