@@ -143,7 +143,8 @@ func TestFailureBeforeTheConnection(t *testing.T) {
 }
 
 // TestModify checks that all attributes from the connection manager reach the device. The one exception is the
-// RNR timer: the connection manager leaves it at 0, the longest time, and the provider sets 12.
+// RNR timer: the connection manager leaves it at code 0, which means the longest time, and the provider sets
+// code 12.
 func TestModify(t *testing.T) {
 	a := &fakeAdapter{}
 	p := &queuePair{pair: a.object()}

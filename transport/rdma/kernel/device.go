@@ -169,10 +169,11 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 	return d.connections.Listen(c)
 }
 
-// Close implements provider.Device. If the kernel cannot destroy a queue pair yet, a goroutine
-// closes the objects that the queue pair needs, including its connection, after the queue pair is
-// destroyed. The reason is that on iWARP the kernel waits for the end of a connection attempt
-// before it can destroy the queue pair. The kernel waits for 10 s if the peer does not answer.
+// Close implements provider.Device. If the kernel cannot destroy a queue pair yet, Close returns at
+// once. After the queue pair is destroyed, a goroutine closes the remaining objects of the device,
+// including the connections. The reason is that on iWARP the kernel waits for the end of a
+// connection attempt before it can destroy the queue pair. The kernel waits for 10 s if the peer
+// does not answer.
 func (d *device) Close() error {
 	if d.lingering.Load() == 0 {
 		return d.end()

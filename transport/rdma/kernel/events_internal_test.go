@@ -92,8 +92,9 @@ func TestEvents(t *testing.T) {
 }
 
 // TestLastReceive aborts a queue pair with shared receives. If the device announces the last receive with an
-// event, the provider waits for this event before it destroys the queue pair, so that it gets all receives back.
-// The provider does not wait if the device announces nothing, or if the queue pair takes no shared receives.
+// event, the provider waits for this event before it destroys the queue pair. So the provider gets all receives
+// back. The provider does not wait if the device announces nothing, or if the queue pair takes no shared
+// receives.
 func TestLastReceive(t *testing.T) {
 	for _, c := range []struct {
 		name                           string

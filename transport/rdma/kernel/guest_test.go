@@ -29,8 +29,8 @@ var exceptions = map[string]map[string]string{
 	"rxe_dummy0": rxeExceptions,
 }
 
-// TestKernel runs the specification of package verbs (package verbstest) on each device, in a virtual machine
-// of its own, because defects of siw can crash the kernel.
+// TestKernel runs the specification of package verbs (package verbstest) on each device. Each device has a
+// virtual machine of its own, because defects of siw can crash the kernel.
 func TestKernel(t *testing.T) {
 	for device := range exceptions {
 		t.Run(device, func(t *testing.T) { testSpecification(t, device, rdmavm.TestProgram, "") })

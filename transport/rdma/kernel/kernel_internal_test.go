@@ -94,8 +94,8 @@ type listener struct {
 
 func (l *listener) Happened(e provider.Event) { l.last, l.all = e, append(l.all, e.Kind) }
 
-// TestRemovalNamesTheDevice checks that a removed device is reported with its name, whether the kernel reports
-// the removal with an event of the device or of a connection.
+// TestRemovalNamesTheDevice checks that a removed device is reported with its name. The kernel may report the
+// removal with an event of the device or of a connection.
 func TestRemovalNamesTheDevice(t *testing.T) {
 	l := &listener{}
 	d := &device{adapter: l, name: "a0", failure: errFatal}

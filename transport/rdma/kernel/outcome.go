@@ -8,9 +8,9 @@ import (
 )
 
 // quietMost is the maximum time for which the passive side of an iWARP connection holds its
-// requests back if it has received no message from the active side. siw, as the active side, ends a
-// connection if data arrives together with the MPA reply (siw_recv_mpa_rr), and the passive side
-// cannot find out when siw has consumed the reply.
+// requests back while no message of the active side has arrived. siw, as the active side, ends a
+// connection if data arrives together with the MPA reply (siw_recv_mpa_rr). The passive side cannot
+// find out when siw has consumed the reply.
 const quietMost = 50 * time.Millisecond
 
 // outcome is a queue pair in its role as the receiver of the upcalls about its connection.

@@ -92,9 +92,9 @@ func TestNearestAdapter(t *testing.T) {
 	}
 }
 
-// TestPorts checks that each port of a device counts as an adapter of its own. It also checks that a port has
-// the interfaces of its VLANs and bonds, and that it uses the first interface that has an address other hosts
-// can reach.
+// TestPorts checks that each port of a device counts as an adapter of its own. It also checks that the
+// interfaces of a port include those of its VLANs and bonds. The first of these interfaces with an address that
+// other hosts can reach must be used.
 func TestPorts(t *testing.T) {
 	device := roce("mlx4_0", "eth0")
 	at := "sys/class/infiniband/mlx4_0/ports/"

@@ -31,7 +31,7 @@
 //
 // # One lock
 //
-// An adapter has one lock. Every method of a consumer type takes it once. Every method of a
+// An adapter has one lock. Every method of a consumer type takes this lock once. Every method of a
 // provider is called with the lock held, except Sleep, Register and Deregister. These three methods
 // are called without the lock, so that other calls can proceed during a sleep and while memory is
 // pinned. A provider therefore needs no lock and no goroutine of its own, and makes upcalls only

@@ -116,8 +116,8 @@ func (q *receiveQueue) Fail(r *provider.Receive, s Status) {
 	q.retire(r, &Completion{Endpoint: q.ep, Stream: StreamReceive, Op: OpReceive, Status: s})
 }
 
-// retire completes a receive. If the endpoint has a shared receive queue, this is the receive r.
-// Otherwise it is the oldest of the endpoint's own receives.
+// retire completes the receive r. If the endpoint has no shared receive queue, r must be the oldest
+// of the endpoint's own receives.
 func (q *receiveQueue) retire(r *provider.Receive, c *Completion) {
 	var quiet bool
 	if shared := q.ep.config.SharedReceives; shared != nil {

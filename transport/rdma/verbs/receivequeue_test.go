@@ -12,8 +12,8 @@ import (
 )
 
 // TestReceiveQueuesAgainstOracle makes two endpoints consume receives until their connections end. The receives
-// are in the endpoints' own queues or in a shared queue. They are finished in order in an own queue, and in any
-// order in a shared queue. The test predicts the results with plain lists.
+// are in the endpoints' own queues or in a shared queue. Receives of an own queue are finished in order, and
+// receives of the shared queue in any order. The test predicts the results with plain lists.
 func TestReceiveQueuesAgainstOracle(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))

@@ -55,8 +55,8 @@ const (
 	// FlagInline makes the post copy the bytes, so that the segments need no region and belong to
 	// the caller again when the post returns. FlagInline is for OpSend and OpWrite.
 	FlagInline = provider.FlagInline
-	// FlagInvalidate makes an OpSend invalidate a key of the peer, WorkRequest.Invalidate. This
-	// ends the access that the peer has granted by this key.
+	// FlagInvalidate makes an OpSend invalidate a key of the peer, WorkRequest.Invalidate. The
+	// invalidation ends the access that the peer has granted by this key.
 	FlagInvalidate = provider.FlagInvalidate
 	// FlagMore announces that more requests follow at once. A request with FlagMore may be held back
 	// until one of three events: a request without the flag is posted to the endpoint, the adapter

@@ -59,20 +59,21 @@ type QueuePair interface {
 	// consumer's timeout has passed, package verbs reports EventTimedOut if Contacted returns true,
 	// and EventUnreachable otherwise.
 	Contacted() bool
-	// RequestsPosted announces that Sends.Next may return new requests. It is called after a post,
-	// but only after Upcalls.Established. FlagMore can delay the call. The queue pair starts all
-	// requests that it can start at once. Sometimes a queue pair must hold requests back: on the
-	// passive side of iWARP before the first message of the active side, or if the socket or the
-	// send queue is full. In this case the queue pair calls Next later by itself. If
-	// Attributes.HoldsReads is false, the queue pair also calls Next after each completed Read or
-	// atomic, because the completion may allow a fenced request or another Read to start.
+	// RequestsPosted announces that Sends.Next may return new requests. It is called after a post, but
+	// only after Upcalls.Established. FlagMore can delay the call. The queue pair starts all requests
+	// that it can start at once. Sometimes a queue pair must hold requests back: on the passive side
+	// of iWARP before the first message of the active side, or if the socket or the send queue is
+	// full. In this case the queue pair calls Next later by itself. If Attributes.HoldsReads is false,
+	// the queue pair also calls Next after each completed Read or atomic. The completion may allow a
+	// fenced request or another Read to start.
 	RequestsPosted()
 	// ReceivesPosted announces that Receives.Next may return new receives. It may be called
 	// before Connect. It is not called for a queue pair with a shared receive queue.
 	ReceivesPosted()
-	// Drain announces that no more requests are posted, and that Disconnect follows when all
-	// requests are done. If the last requests were posted to the adapter without a signal, the queue
-	// pair itself posts a signalled request, so that it learns when they are done.
+	// Drain announces that no more requests are posted, and that Disconnect follows when all requests
+	// are done. If the last requests were posted to the adapter without a signal, the queue pair
+	// itself posts a signalled request. The completion of this request shows that the last requests
+	// are done.
 	Drain()
 	// Disconnect ends the connection in order. No request is outstanding when it is called. The
 	// outcome is a call of Upcalls.Disconnected or Upcalls.Broken. Messages that arrive before the

@@ -19,7 +19,7 @@ type Provider interface {
 // Adapter is the interface by which a Device uses the verbs.Adapter to which it belongs.
 type Adapter interface {
 	// Locker is the adapter's lock. Only Register and Deregister take the lock, because they are
-	// called without it. They hold it only while no other method may run.
+	// called without it. They hold the lock only while no other method may run.
 	sync.Locker
 	// Happened reports an event of the device as a whole. It is called from within Progress.
 	Happened(Event)
@@ -38,10 +38,9 @@ type Device interface {
 	// NewSharedReceiveQueue makes a shared receive queue. It is not called if
 	// Attributes.MaxSharedReceives is 0.
 	NewSharedReceiveQueue(SharedReceiveConfig) (SharedReceiveQueue, error)
-	// NewQueuePair makes a queue pair for one endpoint and one connection, and returns the
-	// attributes that it grants: the numbers of requests, receives and segments, MaxInline, and the
-	// read depths. For each attribute, the endpoint gets the smaller one of the requested value and
-	// the granted value.
+	// NewQueuePair makes a queue pair for one endpoint and one connection, and returns the attributes
+	// that it grants: the numbers of requests, receives and segments, MaxInline, and the read depths.
+	// For each attribute, the endpoint gets the smaller of the requested value and the granted value.
 	NewQueuePair(QueuePairConfig) (QueuePair, EndpointAttributes, error)
 	// Listen opens a service point. Later calls of Progress report its requests.
 	Listen(ServicePointConfig) (ServicePoint, error)

@@ -8,8 +8,8 @@ type Status uint8
 // The statuses. Every status except StatusSuccess ends the connection.
 const (
 	StatusSuccess Status = iota
-	// StatusFlushed is the status of work that was posted but not done when the connection ended,
-	// and of work that was posted after the end of the connection.
+	// StatusFlushed is the status of work that was not done when the connection ended, and of work
+	// that was posted later.
 	StatusFlushed
 	// StatusLocalLength means that a message was longer than its receive.
 	StatusLocalLength

@@ -209,8 +209,8 @@ func testDepthLimits(r *rig, in bool) {
 }
 
 // testRetries posts messages for which the peer has no receive. On adapters that retry such
-// messages, it posts them on both sides in turn, and checks that each side sets the number of
-// retries of the other side's messages.
+// messages, first one side posts them and then the other side. The test checks that each side sets
+// the number of retries of the other side's messages.
 func testRetries(r *rig) {
 	for _, retries := range []uint8{0, 7} {
 		answer := param(1, 1)
