@@ -6,11 +6,12 @@
 //	Sends.Next -> SendRequest -> ring in mapped memory -> doorbell
 //	ring of completions -> wr_id -> queue pair, number -> Sends.Done, Receives.Done
 //
-// A completion returns the wr_id of its request. The highest bit of a wr_id is set for a receive.
-// The next 15 bits are the generation of the queue pair. The other 48 bits are the low bits of the
-// Number of the request. The generation is necessary because the kernel gives the number of a
-// destroyed queue pair to a new queue pair. So a completion queue may contain late completions of
-// the old queue pair and completions of the new queue pair with the same number.
+// A completion returns the wr_id of its request or receive. The highest bit of a wr_id is set for a
+// receive. The next 15 bits are the generation of the queue pair, or 0 for a shared receive. The
+// other 48 bits are the low bits of the Number of the request or receive. The generation is
+// necessary because the kernel gives the number of a destroyed queue pair to a new queue pair. So a
+// completion queue may contain late completions of the old queue pair and completions of the new
+// queue pair with the same number.
 //
 // Several queue pairs share a completion queue. A completion queue never overflows, because a queue
 // pair is refused if there is no room for all requests and receives that it can have posted.
