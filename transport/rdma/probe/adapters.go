@@ -34,9 +34,9 @@ type CPUs interface {
 
 // Adapters lists the RDMA devices that can probably be used, without opening them. A device can
 // probably be used if it has an active port, and an interface with an address that rdma_cm can
-// bind. The devices nearest to the processors that the rank may use come first. The argument may is
-// the set of these processors. If several devices are nearest, the argument turn, which is the
-// number of the rank on its node, decides which of them comes first. So the ranks of a node use
+// bind. The devices nearest to the processors that the rank may use come first. The argument may
+// holds the set of these processors. If several devices are nearest, the argument turn, which is
+// the number of the rank on its node, decides which of them comes first. So the ranks of a node use
 // these devices in turn. The second list has a line for each other device with the reason why it
 // cannot be used. If there are no devices, the second list says so. On a host without RDMA devices,
 // Adapters reads only one directory.

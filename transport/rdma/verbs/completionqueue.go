@@ -23,8 +23,8 @@ type CompletionQueue struct {
 	waiters int
 	ring    func()
 	failure error
-	// dead is true if failure is set. Err reads dead without the lock, because consumers call Err
-	// after every poll.
+	// dead is true if failure is set. Err reads dead without the lock, so that a call of Err after
+	// every poll is cheap.
 	dead  atomic.Bool
 	freed bool
 }

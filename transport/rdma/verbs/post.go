@@ -56,7 +56,7 @@ func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 }
 
 // start tells the queue pair that requests were posted. With FlagMore, Adapter.begin tells the
-// queue pair later. In StateDisconnected start flushes the requests. flags are the flags of the
+// queue pair later. In StateDisconnected, start flushes the requests. flags are the flags of the
 // last request.
 func (ep *Endpoint) start(flags RequestFlags) {
 	switch {

@@ -209,8 +209,8 @@ func (q *CompletionQueue) Arm(ring func()) bool {
 	return true
 }
 
-// Disarm cancels Arm. If an entry has already disarmed the queue, ring may still be called after
-// Disarm. If the queue is not armed, Disarm does nothing.
+// Disarm cancels Arm. If a call of ring was already due, ring may still be called after Disarm. If
+// the queue is not armed, Disarm does nothing.
 func (q *CompletionQueue) Disarm() {
 	a := q.adapter
 	a.mu.Lock()

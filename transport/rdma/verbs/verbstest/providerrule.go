@@ -26,8 +26,9 @@ var providerRules = []statement{
 }
 
 // lacks begins the test of an optional operation. The argument has says whether the adapter
-// supports the operation. The argument what is its name. If has is true, lacks does nothing. If has
-// is false, lacks checks that the adapter refuses the request w, and skips the rest of the test.
+// supports the operation. The argument what holds its name. If has is true, lacks does nothing. If
+// has is false, lacks checks that the adapter refuses the request w, and skips the rest of the
+// test.
 func (r *rig) lacks(what string, has bool, w *verbs.WorkRequest) {
 	r.Helper()
 	if has {
