@@ -1,18 +1,17 @@
 package npb
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
+)
 
 // cgRcond is the reciprocal of the condition number that CG prescribes for its matrix.
 const cgRcond = 0.1
 
-// Matrix is a block of a sparse matrix, stored by rows. The elements of row i, in the order of
-// their columns, are Value[Start[i]:Start[i+1]]. Column[Start[i]:Start[i+1]] contains their column
-// numbers. Rows and columns are numbered from 0 within the block.
-type Matrix struct {
-	Start  []int
-	Column []int32
-	Value  []float64
-}
+// Matrix is a block of the sparse matrix of CG. Rows and columns are numbered from 0 within the block. The
+// elements of a row are in the order of their columns.
+type Matrix struct{ row.Sparse }
 
 // Block is a half-open range of rows and of columns.
 type Block struct {
@@ -41,16 +40,16 @@ func NewMatrix(n, nonzer int, shift float64, b Block) *Matrix {
 				inside++
 			}
 		}
-		for _, row := range v.index {
-			if int(row) >= b.FirstRow && int(row) < b.LastRow {
-				room[int(row)-b.FirstRow+1] += inside
+		for _, r := range v.index {
+			if int(r) >= b.FirstRow && int(r) < b.LastRow {
+				room[int(r)-b.FirstRow+1] += inside
 			}
 		}
 	}
 	for i := range rows {
 		room[i+1] += room[i]
 	}
-	raw := &Matrix{Start: room, Column: make([]int32, room[rows]), Value: make([]float64, room[rows])}
+	raw := &Matrix{row.Sparse{Start: room, Column: make([]int32, room[rows]), Value: make([]float64, room[rows])}}
 	raw.scatter(vectors, n, shift, b)
 	return raw.merge(b.LastCol - b.FirstCol)
 }
@@ -100,17 +99,17 @@ func (m *Matrix) scatter(vectors []sparseVector, n int, shift float64, b Block) 
 				continue
 			}
 			scale := size * v.value[k]
-			for l, row := range v.index {
-				if int(row) < b.FirstRow || int(row) >= b.LastRow {
+			for l, r := range v.index {
+				if int(r) < b.FirstRow || int(r) >= b.LastRow {
 					continue
 				}
 				element := v.value[l] * scale
-				if int(row) == i && row == col {
+				if int(r) == i && r == col {
 					element += cgRcond - shift
 				}
-				at := next[int(row)-b.FirstRow]
+				at := next[int(r)-b.FirstRow]
 				m.Column[at], m.Value[at] = col-int32(b.FirstCol), element
-				next[int(row)-b.FirstRow]++
+				next[int(r)-b.FirstRow]++
 			}
 		}
 		size *= ratio
@@ -122,7 +121,7 @@ func (m *Matrix) scatter(vectors []sparseVector, n int, shift float64, b Block) 
 func (m *Matrix) merge(cols int) *Matrix {
 	var (
 		rows  = len(m.Start) - 1
-		out   = &Matrix{Start: make([]int, rows+1)}
+		out   = &Matrix{row.Sparse{Start: make([]int, rows+1), Columns: cols}}
 		sums  = make([]float64, cols)
 		seen  = make([]int, cols) // 1 + number of the last row that had an element in this column
 		order []int32
@@ -146,31 +145,4 @@ func (m *Matrix) merge(cols int) *Matrix {
 		out.Start[i+1] = len(out.Column)
 	}
 	return out
-}
-
-// Multiply sets y = A*x. It uses four partial sums to hide the latency of the addition. The order of the
-// additions is fixed, so that the results are reproducible.
-func (m *Matrix) Multiply(y, x []float64) {
-	start := m.Start[:len(y)+1]
-	lo := start[0]
-	for i := range y {
-		hi := start[i+1]
-		columns := m.Column[lo:hi]
-		values := m.Value[lo:hi]
-		values = values[:len(columns)]
-		lo = hi
-		var s0, s1, s2, s3 float64
-		k := 0
-		for ; k < len(columns)-3; k += 4 {
-			c, v := columns[k:k+4:k+4], values[k:k+4:k+4]
-			s0 += v[0] * x[c[0]]
-			s1 += v[1] * x[c[1]]
-			s2 += v[2] * x[c[2]]
-			s3 += v[3] * x[c[3]]
-		}
-		for ; k < len(columns); k++ {
-			s0 += values[k] * x[columns[k]]
-		}
-		y[i] = (s0 + s1) + (s2 + s3)
-	}
 }

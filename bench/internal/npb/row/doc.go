@@ -1,5 +1,6 @@
-// Package row contains the inner loops of the NAS kernels MG and FT. The loops of MG work on rows
-// of stencils. The loops of FT work on eight Fourier transforms side by side.
+// Package row contains the inner loops of the NAS kernels CG, MG and FT. The loop of CG multiplies a sparse
+// matrix with a vector, row by row. The loops of MG work on rows of stencils. The loops of FT work on eight
+// Fourier transforms side by side.
 //
 // On amd64 processors with AVX-512, the loops are vector loops over eight numbers (wide_amd64.go lists them).
 // On other processors, they are portable Go. Both kinds of loops do the same operations in the same order, so

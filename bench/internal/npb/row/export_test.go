@@ -17,3 +17,5 @@ var (
 	PortableColumns     = columns
 	PortableRows        = rows
 )
+
+var PortableMultiply = multiply

@@ -37,3 +37,6 @@ func columns8(dst *float64, src *complex128, row, count int)
 
 //go:noescape
 func rows8(dst *complex128, src *float64, row, count int)
+
+//go:noescape
+func multiply8(y *float64, start *int, column *int32, value, x *float64, rows int)

@@ -26,3 +26,5 @@ func damp8(dst *float64, values *complex128, at *int, steps, factors *float64, c
 func columns8(dst *float64, src *complex128, row, count int) {}
 
 func rows8(dst *complex128, src *float64, row, count int) {}
+
+func multiply8(y *float64, start *int, column *int32, value, x *float64, rows int) {}
