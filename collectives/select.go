@@ -198,16 +198,18 @@ var table = resolve([]line{
 
 	{message.ReduceScatter, "node-small", allFit, 0, 0, "every rank reads what it combines in place"},
 	{message.ReduceScatter, "node-segments", laned, 0, 0, "every rank combines its part in place"},
+	{message.ReduceScatter, "pairwise", 0, free, 0, "straight to the rank that needs it"},
+	{message.ReduceScatter, "halving", 0, quad, 64 << 10, "few ranks that share processors: fewest messages"},
 	{message.ReduceScatter, "pairwise", 0, 0, 0, "straight to the rank that needs it"},
-	{message.ReduceScatter, "halving", 0, asked, 0, "fewest messages"},
 	{message.ReduceScatter, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
 	{message.ReduceScatter, "ring", 0, asked, 0, "neighbours only"},
 	{message.ReduceScatter, "in-order", 0, 0, 0, "the operands stay in order"},
 
 	{message.ReduceScatterBlock, "node-small", allFit, 0, 0, "every rank reads what it combines in place"},
 	{message.ReduceScatterBlock, "node-segments", laned, 0, 0, "every rank combines its part in place"},
+	{message.ReduceScatterBlock, "pairwise", 0, free, 0, "straight to the rank that needs it"},
+	{message.ReduceScatterBlock, "halving", 0, quad, 64 << 10, "few ranks that share processors: fewest messages"},
 	{message.ReduceScatterBlock, "pairwise", 0, 0, 0, "straight to the rank that needs it"},
-	{message.ReduceScatterBlock, "halving", 0, asked, 0, "fewest messages"},
 	{message.ReduceScatterBlock, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
 	{message.ReduceScatterBlock, "ring", 0, asked, 0, "neighbours only"},
 	{message.ReduceScatterBlock, "in-order", 0, 0, 0, "the operands stay in order"},
@@ -255,6 +257,7 @@ var table = resolve([]line{
 	{message.AllGather, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.AllGather, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
 	{message.AllGather, "bruck", 0, 0, 8 << 10, "short: fewest messages"},
+	{message.AllGather, "recursive-doubling", 0, quad, 64 << 10, "few ranks: fewest messages"},
 	{message.AllGather, "pat", 0, asked, 0, "long messages go to near ranks"},
 	{message.AllGather, "ring", 0, 0, 0, "long: neighbours only"},
 
@@ -263,7 +266,7 @@ var table = resolve([]line{
 	{message.AllGatherV, "node-pull", readable, far, 0, once},
 	{message.AllGatherV, "node-pull", readable, quicker, 0, measured},
 	{message.AllGatherV, "node-pipeline", 0, 0, 0, "every rank reads the contributions while they are written"},
-	{message.AllGatherV, "bruck", 0, asked, 0, "fewest messages"},
+	{message.AllGatherV, "bruck", 0, quad, 16 << 10, "short and few ranks: fewest messages"},
 	{message.AllGatherV, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
 	{message.AllGatherV, "ring", 0, 0, 0, "neighbours only"},
 
@@ -276,6 +279,7 @@ var table = resolve([]line{
 	{message.AllToAll, "node-pull", readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
 	{message.AllToAll, twoLevel, 0, 0, 256, "short: one rank of each node sends"},
 	{message.AllToAll, "bruck", 0, 0, 256, "short: fewest messages"},
+	{message.AllToAll, "bruck", 0, quad, 1 << 10, "short and few ranks: fewest messages"},
 	{message.AllToAll, "pairwise", 0, 0, 0, "long: straight into recv, copied once instead of twice"},
 
 	{message.AllToAllV, "node-slots", listed, 0, 0, "short blocks lie in the slots, beside their lengths"},
@@ -285,7 +289,9 @@ var table = resolve([]line{
 
 	{message.Scan, "node-small", fits, 0, 0, "every rank reads the contributions before its own in place"},
 	{message.Scan, "node-pipeline", whole, 0, 0, "every rank adds to what the one before it has combined"},
-	{message.Scan, "recursive-doubling", 0, 0, 0, "fewest messages"},
+	{message.Scan, "recursive-doubling", 0, free, 0, "fewest rounds"},
+	{message.Scan, "chain", 0, quad, 0, "few ranks that share processors: fewest messages"},
+	{message.Scan, "recursive-doubling", 0, 0, 0, "fewest rounds"},
 	{message.Scan, "tree", 0, asked, 0, "fewest messages in all"},
 	{message.Scan, "pipeline", 0, asked, 0, "from left to right, in segments"},
 	{message.Scan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
@@ -294,7 +300,9 @@ var table = resolve([]line{
 	{message.ExScan, "node-pipeline", whole, 0, apartMax, "every rank adds to what the one before it has combined"},
 	{message.ExScan, "node-pull", readable | two, far, 0, once},
 	{message.ExScan, "node-pipeline", whole, 0, 0, "every rank adds to what the one before it has combined"},
-	{message.ExScan, "recursive-doubling", 0, 0, 0, "fewest messages"},
+	{message.ExScan, "recursive-doubling", 0, free, 0, "fewest rounds"},
+	{message.ExScan, "chain", 0, quad, 0, "few ranks that share processors: fewest messages"},
+	{message.ExScan, "recursive-doubling", 0, 0, 0, "fewest rounds"},
 	{message.ExScan, "tree", 0, asked, 0, "fewest messages in all"},
 	{message.ExScan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
 
