@@ -12,13 +12,13 @@ const (
 	// keepDefault is used for a Config.Keep of 0, in bytes.
 	keepDefault = 256 << 20
 	// growMin and growMax bound the number of bytes by which the arena grows at
-	// once. Between these bounds, each growth doubles the arena. Chunks begin at
-	// multiples of growMin, because transport/shm allocates the arena of a rank that
-	// shares its process with other ranks in pieces of that size.
+	// once. Between these bounds, each growth doubles the arena. If several ranks share a process,
+	// transport/shm allocates their arenas in pieces of growMin bytes. Therefore chunks begin at
+	// multiples of growMin.
 	growMin = 4 << 20
 	growMax = 64 << 20
-	// gatherMin is the size in bytes from which span tries to combine hot pages
-	// with adjacent cold pages before it uses cold pages alone.
+	// gatherMin is the size in bytes from which the method span tries to combine hot pages with
+	// adjacent cold pages, before it uses cold pages alone.
 	gatherMin = 1 << 20
 	// untouchedMin is the size in bytes from which AllocZeros prefers cold pages,
 	// which are zeros, to hot pages, which it has to clear.
@@ -30,16 +30,16 @@ type Config struct {
 	// Rank is the rank that owns the range.
 	Rank int
 	// Keep is the maximum number of bytes of free pages that stay backed by memory.
-	// Beyond it, the pages that were freed longest ago are returned to the operating
+	// If there are more, the pages that were freed longest ago are returned to the operating
 	// system. 0 means 256 MiB; a negative number means that no free page stays backed.
 	Keep int
 	// Contiguous reports whether the range is one mapping. If so, a lease may
 	// span bytes that different calls of transport.Arena.Bytes have returned. A
 	// range in Go's heap is not contiguous.
 	Contiguous bool
-	// Guarded makes every access to memory that was freed or given away fault in
-	// this process. Every lease then takes whole pages. The range must be a
-	// mapping of its own, not the heap.
+	// Guarded protects memory that was freed or given away: every access of this process to it
+	// faults. Every lease then takes whole pages. The range must be a mapping of its own, not the
+	// heap.
 	Guarded bool
 }
 
@@ -75,7 +75,7 @@ type Arena struct {
 	epoch   uint64
 }
 
-// New returns an Arena for the range of mem, of which no byte may be in use yet.
+// New returns an Arena for the range of mem. No byte of the range may be in use yet.
 func New(mem transport.Arena, cfg Config) *Arena {
 	keep := cfg.Keep
 	if keep == 0 {
@@ -106,8 +106,8 @@ func (a *Arena) Alloc(n int) (Lease, error) {
 }
 
 // AllocZeros leases whole pages whose bytes are zeros. If n is at least untouchedMin,
-// it prefers cold pages, because it need not clear them: pages that are never written
-// use no memory.
+// it prefers cold pages, because they need not be cleared. A page that is never written uses no
+// memory.
 func (a *Arena) AllocZeros(n int) (Lease, error) {
 	if n < 0 {
 		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)
@@ -125,8 +125,8 @@ func (a *Arena) allocZeros(n int) (l Lease, zeros bool, err error) {
 	return a.allocLarge(n, n >= untouchedMin)
 }
 
-// allocLarge leases whole pages. untouched asks for cold pages, see span. zeros reports
-// whether the pages were cold, and hence are zeros.
+// allocLarge leases whole pages. If untouched is true, it prefers cold pages, see span. The result
+// zeros is true if the pages were cold, that is, if they are zeros.
 func (a *Arena) allocLarge(n int, untouched bool) (l Lease, zeros bool, err error) {
 	s, t, err := a.span(max(n, 1), untouched)
 	if err != nil {
@@ -165,8 +165,8 @@ func (a *Arena) begin(l *lease, s *span, off, n int) Lease {
 }
 
 // span returns a span of n bytes, rounded up to whole pages, from the free spans or
-// by growing the arena. The temperature is hot if some of its pages may have been
-// touched. untouched asks for a cold span, if there is one without growing the arena.
+// by growing the arena. The temperature is hot if some pages of the span may have been touched. If
+// untouched is true, span prefers a free cold span to a hot one.
 func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	page := a.heap.page
 	if n > a.mem.Size() {
@@ -271,7 +271,7 @@ func (a *Arena) chunk(mem []byte) (*chunk, error) {
 }
 
 // release makes s a free span. Then it returns the spans that were freed longest ago to
-// the operating system, until the hot free spans have at most Config.Keep bytes.
+// the operating system, until the hot free spans have at most Config.Keep bytes or Discard fails.
 func (a *Arena) release(s *span) {
 	if a.guarded {
 		// If Guard fails, the pages stay accessible, which only weakens the diagnosis.
@@ -284,7 +284,7 @@ func (a *Arena) release(s *span) {
 }
 
 // cool returns the memory of a free hot span to the operating system. The span is then
-// cold, and its bytes are zeros. If that fails, cool returns false, and s stays hot.
+// cold, and its bytes are zeros. If Discard fails, cool returns false, and s stays hot.
 func (a *Arena) cool(s *span) bool {
 	if a.mem.Discard(s.off, s.n) != nil {
 		return false

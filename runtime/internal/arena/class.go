@@ -7,17 +7,17 @@ const (
 	LargeMin = 64 << 10
 	// align is the alignment of small leases: a cache line of amd64 and arm64.
 	align = 64
-	// stepsLog is the binary logarithm of the number of classes, 4, in each doubling
-	// of the size. So above 256 bytes, at most a fifth of a slot is unused.
+	// stepsLog is the binary logarithm of 4, the number of classes in each doubling of the size.
+	// With 4 classes, at most a fifth of a slot above 256 bytes is unused.
 	stepsLog = 2
-	// slabMin is the least size of a slab in bytes.
+	// slabMin is the minimum size of a slab in bytes.
 	slabMin = 16 << 10
-	// slabSlots is the least number of slots of a slab.
+	// slabSlots is the minimum number of slots of a slab.
 	slabSlots = 8
 )
 
-// classes is the number of size classes: 64, 128, 192, 256 and four for each
-// doubling from there up to LargeMin.
+// classes is the number of size classes. The slots have 64, 128, 192 or 256 bytes, or one of four
+// sizes in each doubling from 256 bytes up to LargeMin.
 var classes = classOf(LargeMin) + 1
 
 // classOf returns the class of the smallest slot that holds n bytes, for n

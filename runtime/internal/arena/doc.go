@@ -2,11 +2,11 @@
 // which rank holds each lease.
 //
 // The memory comes from a transport.Arena, which has no allocator of its own.
-// Small requests are served from slabs of one size class and are aligned to a
-// cache line; requests of LargeMin bytes and more get whole pages. The arena grows in chunks. Freed
-// memory of up to Config.Keep bytes keeps its pages, so that the page faults of the first access
-// occur once. Pages of free memory are hot if they are backed by memory, and cold if they are not
-// (see temperature).
+// A slab is memory that is divided into slots of one size. Small requests get slots, which are
+// aligned to a cache line. Requests of LargeMin bytes and more get whole pages. The arena grows in
+// chunks. Up to Config.Keep bytes of freed memory keep their pages, so that a later lease of this
+// memory causes no page faults. Pages of free memory are hot if they are backed by memory, and cold
+// if they are not (see temperature).
 //
 // # Leases
 //
@@ -17,11 +17,11 @@
 //	own     this rank     Free
 //	given   the receiver  Return by that rank, or TakeBack
 //
-// Until Confirm, the giver of given memory is its second holder. The reason is that the receiver may
-// return the memory, or die, before the call that sends the memory has ended.
+// Until Confirm, the rank that has given memory away is its second holder. The reason is that the
+// receiver may return the memory, or die, before the call that sends the memory has ended.
 //
-// Data from peers is not trusted. A release returns an error and changes nothing if no lease begins
-// at its offset, if the rank does not hold the lease, or if the lease was released before.
+// Data from peers is not trusted. Return returns an error and changes nothing if no lease begins at
+// its offset, if the rank does not hold the lease, or if the rank has returned the lease before.
 //
 // Contents are not cleared, except by AllocZeros: a lease starts with the contents that
 // the last holder of its memory left.

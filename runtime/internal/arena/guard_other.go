@@ -2,5 +2,5 @@
 
 package arena
 
-// Guard does nothing: only on Linux is an arena memory that the process has mapped.
+// Guard does nothing, because an arena is a mapping of the process only on Linux.
 func Guard([]byte, bool) error { return nil }

@@ -46,10 +46,10 @@ func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
 		require.NoError(t, a.Return(uint64(own.Off), 0))
 		require.True(t, faults(own.Bytes))
 
-		again := newLease(t, a, n) // contains some of these pages, accessible again
+		again := newLease(t, a, n) // contains some of the freed pages, which are accessible again
 		require.False(t, faults(again.Bytes))
 		require.NoError(t, a.Free(again))
 	}
-	// At the end, make all memory accessible again, in case that code after the test accesses it.
+	// At the end, make all memory accessible again, because code after the test may access it.
 	require.NoError(t, arena.Guard(mapped, false))
 }

@@ -28,9 +28,8 @@ func (a *Arena) Free(l Lease) error {
 // Give makes rank the holder of the memory of l. From then on, l and all copies of it
 // are stale. rank may be this rank itself, for a message to itself.
 //
-// The memory is in flight until the caller passes the Lease that Give returns to
-// Confirm or Regain. Until then the memory is not leased again, even if rank returns it
-// or goes down.
+// The caller passes the result of Give to Confirm or to Regain. Until then, the memory is in
+// flight: it is not leased again, even if rank returns it or is lost.
 func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,9 +55,8 @@ func (a *Arena) inFlight(op string, given Lease) (*lease, *span, error) {
 	return e, s, nil
 }
 
-// Confirm ends the flight of given memory whose message was sent: this rank must not
-// access the memory until its holder has returned it. If the holder has returned it
-// already, Confirm frees it.
+// Confirm ends the flight of given memory whose message was sent. From then on, this rank must not
+// access the memory. If the holder has returned the memory already, Confirm frees it.
 func (a *Arena) Confirm(given Lease) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,9 +87,9 @@ func (a *Arena) Regain(given Lease) (Lease, error) {
 	return Lease{Off: given.Off, Bytes: s.bytes(given.Off, e.n), epoch: a.epoch}, nil
 }
 
-// Return ends the hold of rank on the memory at off, which was given to it. It is
-// called when a peer sends a release. off is not trusted: if no lease begins there or
-// rank does not hold it, the error is ErrNoLease or ErrNotHeld, and nothing changes.
+// Return ends the hold of rank on the memory at off, which was given to rank. It is called when a
+// peer sends a release. off is not trusted: if no lease begins at off or rank does not hold it, the
+// error is ErrNoLease or ErrNotHeld, and nothing changes.
 func (a *Arena) Return(off uint64, rank int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,7 +104,7 @@ func (a *Arena) Return(off uint64, rank int) error {
 	return nil
 }
 
-// TakeBack ends every hold of a rank that is down and has been reaped. It returns the
+// TakeBack ends every hold of a rank that is down and whose process has been reaped. It returns the
 // number of leases that the rank held, and the sum of their lengths in bytes.
 func (a *Arena) TakeBack(rank int) (leases, bytes int) {
 	if rank == int(a.rank) || !isRank(rank) {

@@ -102,7 +102,8 @@ func TestMemoryInFlightIsNotReused(t *testing.T) {
 	}
 }
 
-// TestReturnNamesTheBeginning checks that only the first address of a long lease names the lease.
+// TestReturnNamesTheBeginning checks that Return accepts only the offset at which a long lease
+// begins.
 func TestReturnNamesTheBeginning(t *testing.T) {
 	a := arena.New(whole(4<<20), arena.Config{})
 	l := newLease(t, a, arena.LargeMin)

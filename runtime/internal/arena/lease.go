@@ -59,7 +59,7 @@ const noHolder = -1
 type lease struct {
 	epoch  uint64 // epoch of the valid Lease of this entry; 0: not leased
 	n      int    // requested length in bytes
-	holder int32  // the rank that holds it now, or noHolder
+	holder int32  // the rank that holds the memory now, or noHolder
 	given  bool   // given away: the Lease is valid only for Confirm and Regain
 	flight bool   // given, and neither Confirm nor Regain was called yet
 }

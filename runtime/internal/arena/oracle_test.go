@@ -50,7 +50,8 @@ func (m *model) alloc(n int) {
 	m.leases = append(m.leases, e)
 }
 
-// write writes the stamp at both ends and in the middle. check compares it.
+// write writes the stamp at both ends and in the middle of the lease. check compares it with these
+// bytes.
 func (e *entry) write() {
 	for _, at := range e.places() {
 		binary.LittleEndian.PutUint64(e.l.Bytes[at:], e.stamp)
@@ -227,8 +228,8 @@ func FuzzArena(f *testing.F) {
 	})
 }
 
-// TestArenaFromManyGoroutines tests the arena's mutex under the race detector: the contents of a
-// lease belong to one goroutine at a time.
+// TestArenaFromManyGoroutines tests the arena's mutex. If two goroutines got the same memory, both
+// would write it, and the race detector would report this.
 func TestArenaFromManyGoroutines(t *testing.T) {
 	a := arena.New(whole(64<<20), arena.Config{Keep: 1 << 20})
 	var wg sync.WaitGroup

@@ -21,8 +21,8 @@ type chunk struct {
 	mem []byte
 }
 
-// span is a run of whole pages inside one chunk: free, one large lease, or a
-// slab. Records are reused: a record that is not in the page table stands for no pages.
+// span is a run of whole pages inside one chunk. The pages are free, one large lease, or a slab.
+// Records are reused: a record that is not in the page table describes no pages.
 type span struct {
 	off, n int
 	chunk  *chunk
@@ -73,7 +73,8 @@ func (h *heap) at(off int) *span {
 	return s
 }
 
-// enter writes s into the page table: at its first and last page, a slab at all pages.
+// enter writes s into the page table: a slab at all its pages, any other span at its first and last
+// page.
 func (h *heap) enter(s *span) {
 	first, last := s.off/h.page, (s.off+s.n)/h.page-1
 	h.pages[first], h.pages[last] = s, s

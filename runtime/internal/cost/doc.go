@@ -1,6 +1,6 @@
 // Package cost contains only benchmarks. They measure the time that each layer between a program
-// and an adapter adds to a message, over a device that completes every work request at once
-// (internal/testbed/nulldevice). docs/performance.md explains the figures.
+// and an adapter adds to a message. The device (internal/testbed/nulldevice) completes every work
+// request at once. docs/performance.md explains the figures.
 //
 //	go test -run '^$' -bench . ./runtime/internal/cost
 //

@@ -13,8 +13,8 @@ type level struct {
 	// messages connects two sides that send n bytes. If carried is not nil, it is called after
 	// the adapter has been told of a message.
 	messages func(tb testing.TB, n int, carried func()) *dialogue
-	// reads connects two sides. Each call of read transfers n bytes of the second side to the
-	// first, atOnce times in parallel.
+	// reads connects two sides. Each call of read makes atOnce transfers in parallel, each of n
+	// bytes from the second side to the first.
 	reads func(tb testing.TB, n, atOnce int) (read func())
 }
 
@@ -123,11 +123,11 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency measures the part of the work for a message of 8 bytes for which the receiver
-// waits: at the sender until the adapter has been told, and at the receiver from then on. The
-// remaining work is done while the message or its answer is in transit. "after" is the remaining
-// work of the sender. "ahead" posts the receive and polls once without success. The time to read
-// the clock is measured and subtracted.
+// BenchmarkLatency measures the work for a message of 8 bytes on which the latency depends: the
+// sender's work until the adapter has been told of the message, and then the receiver's. The
+// remaining work is done while the message or its answer is in transit. The metric "after" is the
+// remaining work of the sender. The metric "ahead" is that of the receiver, which posts the receive
+// and polls once without success. The time to read the clock is measured and subtracted.
 func BenchmarkLatency(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
@@ -192,7 +192,7 @@ func (d *durations) typical() float64 {
 func BenchmarkRead(b *testing.B) { benchmarkReads(b, 1) }
 
 // BenchmarkReadStream measures one of several messages of 64 KiB that are in progress together,
-// as in ib_read_bw.
+// as in the program ib_read_bw.
 func BenchmarkReadStream(b *testing.B) { benchmarkReads(b, 16) }
 
 func benchmarkReads(b *testing.B, atOnce int) {

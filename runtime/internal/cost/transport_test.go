@@ -93,14 +93,14 @@ func ranksOn(tb testing.TB, rails [2][]rdma.Rail, n int) [2]*rank {
 	return connected(tb, networkOn(tb, rails), n)
 }
 
-// connected connects two ranks with payloads of n bytes.
+// connected connects two ranks that send payloads of n bytes.
 func connected(tb testing.TB, w *network, n int) [2]*rank {
 	tb.Helper()
 	var ranks [2]*rank
 	for i, t := range w.transports {
 		e, err := t.Endpoint(1 - i)
 		require.NoError(tb, err)
-		t.UseLock(func(func()) {}) // the next Poll sends frames that wait
+		t.UseLock(func(func()) {}) // no timer sends waiting messages: the next Poll sends them
 		ranks[i] = &rank{tb: tb, transport: t, endpoint: e, payload: make([]byte, n)}
 	}
 	tb.Cleanup(func() {

@@ -15,13 +15,14 @@ func (e *Engine) Handled() uint64 {
 	return e.handled
 }
 
-// waitPolls bounds the number of polls of OnlyWaits.
+// waitPolls bounds the number of polls of OnlyWaits that find something.
 const waitPolls = 64
 
-// OnlyWaits handles the arrivals that about waitPolls polls find. The result only is true if the rank
-// can make progress only when a peer acts. It is false if frames are queued, if Gets or Puts are
-// under way, or if the wait of a goroutine is over, for example because its message has arrived: that
-// goroutine is going to run. If only is true, the result handled is the result of Handled.
+// OnlyWaits polls until a poll finds nothing. Its second result is true if the rank can make
+// progress only when a peer acts. It is false if more than waitPolls polls found something, if
+// frames are queued, if Gets or Puts are under way, or if the engine has ended. It is also false if
+// a goroutine's wait is over, because that goroutine is going to run. If it is true, the first
+// result is that of Handled.
 func (e *Engine) OnlyWaits() (handled uint64, only bool) {
 	e.lock()
 	defer e.unlock()

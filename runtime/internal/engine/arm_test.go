@@ -74,8 +74,8 @@ func TestWordsAreLookedAtBehindTheArmedTransports(t *testing.T) {
 
 // TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent checks the same order for a parked goroutine. The
 // goroutine that polled for the parked one lends the poll token to a third goroutine. The third
-// goroutine has been asleep since before the wait of the parked goroutine began. The Prepare of the
-// third goroutine was therefore too early for the wait of the parked one.
+// goroutine began to sleep before the wait of the parked one began. Its Prepare was therefore too
+// early for that wait.
 func TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent(t *testing.T) {
 	// The timeout ends a hang.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

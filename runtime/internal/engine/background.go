@@ -16,7 +16,7 @@ const tick = 10 * time.Millisecond
 type background struct {
 	started bool
 	closing bool
-	wake    chan struct{} // ends a Pause or a Rest
+	wake    chan struct{} // ends a Pause or a Rest (actions of package progress)
 	ended   chan struct{}
 	timer   *time.Timer // of Pause
 }
@@ -93,7 +93,8 @@ func (e *Engine) drain() {
 	}
 }
 
-// sleepIdle calls Sleeper.Idle without the lock, for at most NapLast while frames are queued.
+// sleepIdle calls Sleeper.Idle without the lock. If frames are queued, the sleep takes at most
+// NapLast.
 func (e *Engine) sleepIdle(ticket uint32) {
 	nanos := int64(-1)
 	if len(e.backlog) > 0 {
@@ -109,8 +110,8 @@ func (e *Engine) nap() {
 	e.sleeper.Yield()
 }
 
-// pause waits until the next tick, or for NapLast while frames are queued, or until
-// resumeBackground. It releases the lock meanwhile.
+// pause waits until the next tick or until resumeBackground. If frames are queued, it waits for at
+// most NapLast. It releases the lock meanwhile.
 func (e *Engine) pause() {
 	b, most := &e.background, tick
 	if len(e.backlog) > 0 {

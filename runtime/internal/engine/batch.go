@@ -21,7 +21,7 @@ import (
 //	stream, tag, type, ID, length of the body
 
 const (
-	// batchMax bounds the body of a batch, in bytes.
+	// batchMax is the maximum length of the body of a batch in bytes.
 	batchMax = 16 << 10
 	// batchedMax is the maximum length in bytes of an actor message in a batch, with its
 	// batchedHead. A longer message is sent in a Send of its own.
@@ -41,7 +41,7 @@ type batches struct {
 	open []*peer // the peers with an open batch
 	// rung reports whether a sleeping poller was woken to send the open batches.
 	rung bool
-	// timer sends the open batches if no goroutine polls. running reports whether it is set.
+	// timer sends the open batches if no goroutine polls. running reports whether the timer is set.
 	timer   *time.Timer
 	running bool
 	// base is the time from which peer.alone is measured. within is batchWithin, except in tests.

@@ -153,7 +153,7 @@ func tellMany(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) 
 }
 
 // TestBatchesAreSplit checks that batches of all sizes are split at the maximum length of a
-// frame, and cost the credit of the actor messages that they contain.
+// frame. A batch must cost the credit of the actor messages in it.
 func TestBatchesAreSplit(t *testing.T) {
 	for _, most := range []int{128, 700, 4096, 1 << 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) { testSplit(t, most) })

@@ -11,7 +11,7 @@ type Blocked struct {
 	Op string
 	// Await reports whether the goroutine waits in Await, AwaitCredit or Serve, and not for a
 	// message. If Await is true, Peer and Tag are -1, and Context and Bytes have no meaning. Serves
-	// reports whether it waits in Serve, for actor messages.
+	// reports whether the goroutine waits in Serve, for actor messages.
 	Await, Serves bool
 	// Limited reports whether the end of a context.Context may end the wait. An [InnerContext] that
 	// only the program ends does not count. Several reports whether the goroutine waits for any one

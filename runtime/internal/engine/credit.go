@@ -63,8 +63,7 @@ func (i *incoming) admit(cost uint32) bool {
 	return i.arrived-i.returned <= i.window
 }
 
-// budget is the memory of a rank for unexpected messages that is not yet promised
-// to a peer.
+// budget is the part of a rank's memory for unexpected messages that is not yet promised to a peer.
 type budget struct{ free int64 }
 
 // firstWindowOf returns the initial window of every peer. total is the budget in bytes. All initial
@@ -102,8 +101,8 @@ func (e *Engine) AwaitCredit(l *Stream, what string) error {
 	return err
 }
 
-// credited ends the waits for the credit of l. It is called when l has credit, or will never have
-// any again.
+// credited ends the waits for the credit of l. It is called when l has credit again, or when l will
+// never have credit again.
 func (e *Engine) credited(l *Stream) {
 	for _, w := range e.crediting {
 		if w.stream == l && !w.fired {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestCreditThatCameBackIsTold checks the credit of a peer that sends and gets no messages. The
-// peer must be told of returned credit before it has used more than half of its window, but not
+// TestCreditThatCameBackIsTold checks the credit of a peer that sends messages and receives none.
+// The peer must be told of returned credit before it has used more than half of its window, but not
 // by a frame for each message.
 func TestCreditThatCameBackIsTold(t *testing.T) {
 	const (

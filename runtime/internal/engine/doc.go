@@ -8,14 +8,14 @@
 //     whatever their sizes: the envelopes of all messages from one rank to another travel in one
 //     ordered lane.
 //   - The cost of matching does not depend on the number of posted receives and
-//     unexpected messages that have other keys.
-//   - Unexpected messages take at most Config.UnexpectedBudget of the receiver's memory. Because
-//     lengths are rounded up, the memory may be larger, but it is less than twice as large. Beyond
-//     the budget, a message is announced without its bytes. The sender keeps the bytes until the
-//     match, so a blocking send waits for the match. Each announced message costs the receiver a
-//     record of less than 512 bytes. The program has to bound the number of announced messages, that
-//     is, of the pending sends of all peers. The engine cannot bound this number: if it refused a
-//     message for which the receiver waits, there would be a deadlock.
+//     unexpected messages with another context, source or tag.
+//   - The unexpected messages of a receiver consume at most Config.UnexpectedBudget bytes of credit.
+//     Because lengths are rounded up, the messages may take more memory, but less than twice as
+//     much. Beyond the budget, a message is announced without its bytes. The sender keeps the bytes
+//     until the match, so a blocking send waits for the match. Each announced message costs the
+//     receiver a record of less than 512 bytes. The program has to bound the number of announced
+//     messages, that is, of the pending sends of all peers. The engine cannot bound this number: if
+//     it refused a message for which the receiver waits, there would be a deadlock.
 //   - A cancellation has an effect only before the match. A matched operation is completed, and no
 //     call returns while the engine or a peer may still access the caller's slice.
 //   - Any number of goroutines may call any method at any time.
@@ -42,10 +42,11 @@
 // A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until the
 // poller completes their request or passes the token on. When no goroutine waits, a background
 // goroutine handles arrivals. Package progress decides what each goroutine does, and the engine
-// carries out the decisions (wait.go, background.go, serve.go): each event of the token is a call of
-// the engine, and obey carries out its result. A wait for a request, a probe or credit succeeds when
-// fire is called. A wait for a word of memory succeeds when the function done of its waiter returns
-// true. Any wait fails when the field err of its waiter is set, or when the engine ends.
+// carries out the decisions (wait.go, background.go, serve.go): the engine reports each event to the
+// token by a call of a method, and obey carries out the result of the call. A wait for a request, a
+// probe or credit succeeds when fire is called. A wait for a word of memory succeeds when the
+// function done of its waiter returns true. Any wait fails when the field err of its waiter is set.
+// The end of the engine ends all requests and fails all other waits.
 //
 // # Ownership
 //

@@ -13,7 +13,7 @@ func (h Handle) Done() bool {
 }
 
 // Age sets the record of h to its last generation and returns the handle of this generation. h
-// itself becomes a handle of 2^32 operations ago.
+// is then like a handle of 2^32 operations ago.
 func (h Handle) Age() Handle {
 	e := h.request.e
 	e.lock()
