@@ -39,7 +39,7 @@ type Config struct {
 	// called with the engine's lock held and must not call the engine.
 	TypeName func(Type) string
 	// Member reports whether a peer belongs to a context. It is called when a peer is down, to find
-	// the contexts in which a receive from AnySource ends with the loss. nil means that every peer
+	// the contexts in which the loss ends receives from AnySource. nil means that every peer
 	// belongs to every context. Member is called with the engine's lock held.
 	Member func(context uint32, peer int) bool
 	// Lost is called once for every peer that is down. Lost has to reclaim the memory that was
@@ -108,8 +108,8 @@ type Engine struct {
 	// the transports. No lock of the engine is taken under it. See guard.go.
 	mu    mutex
 	burst progress.Burst
-	// anyPeer is what the engine knows of the sender that a wait for any sender waits for: Remote until the
-	// engine has an endpoint that is transport.Scheduled, and then Unknown.
+	// anyPeer describes the rank for which a wait for AnySource waits. It is Remote until the engine has an
+	// endpoint that implements transport.Scheduled, and then Unknown.
 	anyPeer progress.Peer
 	// within counts the calls of transports and the waits that are under way; one of them may be
 	// nested in another. If a panic ends one of them, unlock finds that within is above 0, and ends
@@ -124,9 +124,9 @@ type Engine struct {
 	operations operations
 	budget     budget
 	spare      spareMemory
-	backlog    []*peer             // peers with queued frames or transfers, for after a poll
+	backlog    []*peer             // peers with queued frames or transfers, which drive continues after a poll
 	moving     int                 // Gets and Puts under way
-	rounds     uint                // polls so far: every eighth polls all transports
+	rounds     uint                // polls so far; every eighth poll looks at all transports
 	handled    uint64              // arrivals that polls have found
 	body       [clearanceSize]byte // of a frame under construction
 

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// Held returns the number of unexpected messages that a rank stores, and their total cost in credit
-// (eagerCost).
+// Held returns the total cost in credit (eagerCost) of the unexpected messages that a rank stores,
+// and their number.
 func (e *Engine) Held() (bytes, messages int) {
 	e.lock()
 	defer e.unlock()
@@ -42,8 +42,8 @@ func (e *Engine) Charged(peer int) uint32 {
 	return p.in.arrived
 }
 
-// Occupied returns the bytes of memory of a rank's unexpected messages, and the bytes that the
-// rank keeps for later ones.
+// Occupied returns the bytes of memory of a rank's unexpected messages, and the unused bytes that
+// the rank keeps for later messages.
 func (e *Engine) Occupied() (used, kept int) {
 	e.lock()
 	defer e.unlock()

@@ -17,7 +17,8 @@ import (
 // network.
 var givenLengths = []int{0, 10, 3000, 20_000, 300_000, 3 << 20}
 
-// ledger counts by rank how often memory was returned, by the Addr of its key.
+// ledger counts, for each rank and each Addr of a key, how often the memory of this key was
+// returned.
 type ledger []map[uint64]int
 
 func newLedger(ranks int) ledger {
@@ -28,8 +29,8 @@ func newLedger(ranks int) ledger {
 	return l
 }
 
-// keep makes the engine of c record returned memory. Each rank gives memory only to its
-// successor. Memory that another rank returns is recorded under a key that does not occur
+// keep sets c.Release so that returned memory is counted in l. Each rank gives memory only to its
+// successor. Memory that another rank returns is counted under an Addr that does not occur
 // otherwise.
 func (l ledger) keep(c *engine.Config) {
 	back, successor := l[c.Rank], (c.Rank+1)%c.Size
@@ -41,8 +42,7 @@ func (l ledger) keep(c *engine.Config) {
 	}
 }
 
-// settled waits until the number of returned pieces of memory of a rank is want, and returns the
-// counts.
+// settled waits until a rank has got back want pieces of memory, and returns the counts.
 func (l ledger) settled(t *testing.T, e *engine.Engine, rank, want int) map[uint64]int {
 	t.Helper()
 	require.NoError(t, e.Await(none, func() bool { return len(l[rank]) == want }, 0, "release"))
@@ -140,8 +140,7 @@ func TestGivenMemoryComesBackOnce(t *testing.T) {
 }
 
 // TestGivenMemoryThatStillMovesIsTakenBack lets a peer violate the protocol while Puts read the
-// memory. The loss of the peer returns the memory, so that the end of the Puts must not return it
-// again.
+// memory. The loss of the peer returns the memory. The end of the Puts must not return it again.
 func TestGivenMemoryThatStillMovesIsTakenBack(t *testing.T) {
 	s := &stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64, Put: true}, reported: map[int]bool{}}
 	back, lost := newLedger(1), false

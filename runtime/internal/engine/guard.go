@@ -13,7 +13,7 @@ import "github.com/gorun-hpc/gorun/transport"
 // every operation ends with ErrPanicked, and no transport is called any more. Gets and Puts
 // under way may continue for a while.
 
-// lock takes mu. By Engine.crowd it asks a poller that holds mu to release it.
+// lock takes mu. If a poller holds mu, lock asks the poller by Engine.crowd to release it.
 func (e *Engine) lock() {
 	if !e.mu.TryLock() {
 		e.lockTaken()
@@ -37,7 +37,7 @@ func (e *Engine) unlock() {
 	e.mu.Unlock()
 }
 
-// locked runs a function of a transport under mu, unless no transport may be called any more.
+// locked runs a function of a transport under mu. It does nothing once silent is set.
 func (e *Engine) locked(f func()) {
 	e.lock()
 	defer e.unlock()

@@ -79,7 +79,8 @@ func (h Handle) Test() (Status, bool, error) {
 	return s, idle == 0, err
 }
 
-// test is Test under the lock. idle is above 0 if the operation is not finished, see rest.
+// test is Test under the lock. idle is above 0 if the operation is not finished; the caller passes
+// it to Engine.rest.
 func (h Handle) test() (s Status, idle uint, err error) {
 	e := h.request.e
 	e.lock()

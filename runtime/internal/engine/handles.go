@@ -37,7 +37,7 @@ func (e *Engine) WaitAny(ctx context.Context, n int, at func(i int) Handle) (int
 	}
 }
 
-// leave removes a waiter from the operations of a WaitAny, and frees it.
+// leave removes a waiter from the operations of a WaitAny, and frees the waiter.
 func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
 	for i := range n {
 		if r := at(i).pending(); r != nil && r.waiter == w {

@@ -22,7 +22,7 @@ type Message struct {
 
 // SendHandover sends buf by transferring the ownership of buf. buf is arena memory of this rank, and
 // k is the key by which peers know it. The receiver owns the memory until Config.Release is called.
-// Where a handover is impossible, the engine owns the memory until it has transferred the bytes, and
+// If a handover is impossible, the engine owns the memory until it has transferred the bytes, and
 // then calls Config.Release itself. If that transfer fails or the peer is lost, the message is lost.
 // The message is also lost if the peer is lost after a handover. The call does not wait for the
 // receiver. After an error the memory still belongs to the caller.

@@ -50,8 +50,8 @@ const (
 //	A     32-63  context
 //	B     0-31   tag (two's complement, never negative)   } kindData: the offset
 //	B     32-63  type in terms of the sender              } in bytes, 64 bits
-//	C     0-31   id: of the sender's operation in frames that open one, of the
-//	             addressee's operation in frames that answer one
+//	C     0-31   id: in a frame that begins an operation, of the sender's operation;
+//	             in a frame that answers, of the addressee's operation
 //	C     32-63  limit: the cumulative credit, in bytes mod 2^32, up to which the
 //	             addressee may send to the sender of this frame
 type header struct {

@@ -75,7 +75,7 @@ func (n *naive) probe(k key) int {
 	return -1
 }
 
-// real is the engine's matcher with the interface of naive.
+// real is the engine's matcher with the methods of naive.
 type real struct {
 	matcher
 	receives map[int]*entry

@@ -19,7 +19,8 @@ import (
 // is given up.
 
 const (
-	// directMax is the longest announced message whose memory is allocated on arrival.
+	// directMax is the length in bytes of the longest announced message whose memory is allocated
+	// on arrival.
 	directMax = 64 << 10
 	// messageMax is the largest length that a peer may announce. Addresses of Go's heap have
 	// 48 bits (runtime/malloc.go, heapAddrBits), and addresses of a mapping have no more.

@@ -86,7 +86,7 @@ func (e *Engine) list(p *peer) {
 }
 
 // drive sends queued frames and continues transfers of all peers of the backlog, as far as the
-// lanes and endpoints take them. It returns the number of frames, Gets and Puts.
+// lanes and endpoints take them. It returns the number of frames sent and of Gets and Puts issued.
 func (e *Engine) drive() int {
 	steps := 0
 	peers := e.backlog

@@ -61,9 +61,9 @@ func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) 
 }
 
 // sound reports whether three conditions hold: from names a peer that is up (not AnySource), its tag
-// is valid (not AnyTag), and Break cannot have affected its context. Then checkSource and knownLoss
-// return nil, and the caller need not call them. sound is a separate function so that the compiler
-// inlines it.
+// is valid (not AnyTag), and Break cannot have affected its context. If they hold, checkSource and
+// knownLoss return nil, and the caller need not call them. sound is a separate function so that the
+// compiler inlines it.
 func (e *Engine) sound(from Match) bool {
 	if e.err != nil || from.Context >= e.barred || uint(from.Peer) >= uint(len(e.peers)) || uint(from.Tag) > TagMax {
 		return false
@@ -91,8 +91,8 @@ func (e *Engine) checkSource(from Match) error {
 	return err
 }
 
-// accept gives a receive its message, which is in no table. If a RecvMessage needs much memory
-// for an announced message, its goroutine has to allocate that first (phaseHeld).
+// accept gives a receive its message. The message is in no table. If a RecvMessage needs much
+// memory for an announced message, its goroutine has to allocate the memory first (phaseHeld).
 func (e *Engine) accept(r *Request, g *message) {
 	r.peer = g.peer
 	if r.op == opRecvMessage && g.length > directMax && (g.kind == kindRTS || g.self != nil) {

@@ -180,8 +180,8 @@ func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	r.waiter, w.req = nil, nil
 }
 
-// operations assigns ids to requests. Peers name the id in frames that answer the operation, and
-// transports in completions. An id contains a generation, so that an answer to a finished
+// operations assigns ids to requests. Peers name the id in frames that answer the operation.
+// Transports name it in completions. An id contains a generation, so that an answer to a finished
 // operation is not taken for an answer to a later one with the same index.
 //
 //	bits 0-23 index + 1, 24-31 generation

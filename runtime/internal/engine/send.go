@@ -73,7 +73,8 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	return true
 }
 
-// failed completes a request with err before it has had any effect, and returns it.
+// failed completes a request that has had no effect yet with the error err, and returns the
+// request.
 func (e *Engine) failed(r *Request, err error) *Request {
 	e.complete(r, err)
 	return r

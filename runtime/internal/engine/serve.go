@@ -30,9 +30,9 @@ const (
 
 // Serve makes the calling goroutine the serving goroutine, which delivers actor messages. Serve
 // polls, yields and sleeps, as any waiting goroutine does, until ready returns true. Then it calls
-// work without the engine's lock. It repeats both until the engine ends, and returns the engine's
-// error. ready is called often, with the lock held, and must not call the engine. A call of the
-// engine from within work fails with ErrInline if it would have to wait.
+// work without the engine's lock. Serve repeats the wait and the call until the engine ends, and
+// returns the engine's error. ready is called often, with the lock held, and must not call the
+// engine. A call of the engine from within work fails with ErrInline if it would have to wait.
 //
 // The result of work determines how Serve continues. After Leave, Serve returns nil. Another
 // goroutine then has to call Serve soon; that goroutine takes over the state of this one, including
@@ -40,7 +40,7 @@ const (
 //
 // The serving goroutine keeps the poll token, also during work. Another goroutine whose poll finds
 // an actor message passes the token to the serving goroutine, so that further actor messages wake
-// no other goroutine. A wait of another goroutine takes the token when it begins. Before each
+// no other goroutine. Another goroutine that begins to wait takes the token. Before each call of
 // work, Serve ends the waits of goroutines whose words of memory have changed (Await). If work
 // takes long, the background goroutine passes the token to another goroutine.
 func (e *Engine) Serve(ready func() bool, work func() Next) error {

@@ -148,8 +148,8 @@ func TestServeKeepsTheToken(t *testing.T) {
 	}
 }
 
-// TestServerTellsOthersBeforeItWorks checks that the serving goroutine wakes the goroutines whose
-// messages it has polled before it works, because its work may take any time.
+// TestServerTellsOthersBeforeItWorks checks that the serving goroutine first wakes the goroutines
+// whose messages it has polled, and then works. Its work may take any time.
 func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	heard := 0
 	w := newWorldOf(t, 2, transporttest.FakeOptions{}, false, func(c *engine.Config) {
@@ -197,8 +197,8 @@ func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	<-inside
 }
 
-// TestWaitsThatBeginPoll checks that a goroutine that waits repeatedly polls itself, although the
-// serving goroutine had the token.
+// TestWaitsThatBeginPoll checks that a goroutine that waits repeatedly polls for itself, although
+// the serving goroutine had the token.
 func TestWaitsThatBeginPoll(t *testing.T) {
 	var heard [2]int
 	// The goroutine that found the last notice of rank 1.
@@ -252,8 +252,8 @@ func blockedIn(e *engine.Engine, op string) bool {
 	return false
 }
 
-// TestBlockedWorkDelaysNoWaiter checks that a handler that blocks delays no other goroutine,
-// whether that goroutine began to wait before or after the handler.
+// TestBlockedWorkDelaysNoWaiter checks that a handler that blocks delays no other goroutine. The
+// other goroutine begins to wait before or after the handler blocks.
 func TestBlockedWorkDelaysNoWaiter(t *testing.T) {
 	for name, early := range map[string]bool{"waits before": true, "waits later": false} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func sizeOf(class int) int {
 	return 3 << (class / 2) >> 1
 }
 
-// spareMemory keeps unused memory of unexpected messages for later ones: blocks by class, and
+// spareMemory keeps unused memory of unexpected messages for later messages: blocks by class, and
 // records.
 type spareMemory struct {
 	classes [maxClass + 1][][]byte

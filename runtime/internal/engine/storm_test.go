@@ -238,8 +238,8 @@ func deep(n int) byte {
 	return frame[n%1024] + 1
 }
 
-// TestRendezvousDuringCollectionsAndStackGrowth keeps only the requests alive while the garbage
-// collector runs and the stack moves.
+// TestRendezvousDuringCollectionsAndStackGrowth checks messages whose buffers only the requests
+// refer to, while the garbage collector runs and the stack moves.
 func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	for _, p := range protocols[:5] {
 		t.Run(p.name, func(t *testing.T) {

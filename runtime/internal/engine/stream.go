@@ -42,8 +42,8 @@ type ActorReceiver interface {
 	// memory is arena memory that was handed over with the message, or nil. The actor receiver
 	// owns memory and has to release it.
 	ActorMessage(source int, p ActorMessage, body []byte, memory *Message)
-	// Credit is called when a stream that had refused a message for lack of credit, or that
-	// Settled reported as unsettled, has got a new limit.
+	// Credit is called when a stream has got a new limit. Before that, the stream has refused a
+	// message for lack of credit, or Settled has reported it as unsettled.
 	Credit(l *Stream)
 	// Refused is called when the peer has dropped an actor message of the stream. Either the actor
 	// receiver of the peer was not set within the peer's Config.Early, or the peer had no space to
@@ -104,9 +104,9 @@ func (e *Engine) SetActorReceiver(c ActorReceiver) {
 }
 
 // NewStream opens a stream to a peer. If first is not nil, it sends first and body as the first
-// message of the stream. The message carries the number of the stream. This message needs no credit.
-// The error is ErrAddress (also for this rank itself), transport.ErrTooLong, the loss of the peer,
-// or the end of the engine.
+// message of the stream. This message carries the number of the stream and needs no credit. The
+// error is ErrAddress (also for this rank itself), transport.ErrTooLong, the loss of the peer, or
+// the end of the engine.
 func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte) (*Stream, error) {
 	e.lock()
 	defer e.unlock()
@@ -238,7 +238,7 @@ func (e *Engine) Down(rank int) error {
 	return p.down
 }
 
-// sendable returns the error with which a send through l fails in any case, or nil.
+// sendable returns the error with which every send through l would fail now, or nil.
 func (e *Engine) sendable(l *Stream) error {
 	if e.err != nil {
 		return e.err

@@ -99,8 +99,8 @@ func TestActorMessagesArriveInOrder(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrTooLong)
 }
 
-// TestLinkCredit checks that a stream sends at most its window until it is granted more. Other
-// streams, and messages without cost, are not limited by it.
+// TestLinkCredit checks that a stream sends at most its window until the receiver grants more
+// credit. Other streams, and messages without cost, are not limited by this window.
 func TestLinkCredit(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{})
 	e := w.engines[0]

@@ -69,8 +69,8 @@ func (e *Engine) begin(w *waiter) bool {
 	return has
 }
 
-// waitLong is the part of wait after the first polls have not ended the wait. A goroutine that has
-// not got the token begins its wait with waitLong. During waitLong, Blocked lists the goroutine.
+// waitLong continues a wait that the first polls have not ended. A goroutine that has not got the
+// token begins its wait with waitLong. During waitLong, Blocked lists the goroutine.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since, w.depth = time.Now(), 0
 	cancelable := ctx != nil && ctx.Done() != nil
@@ -98,9 +98,9 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// InnerContext is a context.Context that knows whether only this program can end it. Inner reports
-// whether only a call in this program can end it, not a deadline or an event from outside the
-// program.
+// InnerContext is a context.Context with a method Inner. Inner reports whether only a call in this
+// program can end the context. If Inner returns true, no deadline or event from outside the program
+// can end it.
 type InnerContext interface {
 	context.Context
 	Inner() bool
@@ -113,7 +113,8 @@ func isInner(ctx context.Context) bool {
 }
 
 // giveWay asks the poll token for the next action of the goroutine of w and carries it out, again
-// and again, until w is over or the engine has ended.
+// and again, until w is over. If w does not wait for a request, giveWay also returns when the
+// engine has ended.
 func (e *Engine) giveWay(w *waiter) {
 	var in progress.Input
 	var ticket uint32
@@ -212,7 +213,7 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 }
 
 // lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. This
-// determines how often a burst polls. It returns Unknown if the policy is to spin.
+// determines how often a burst polls. lookAt returns Unknown if the policy is to spin.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
 	switch {
 	case e.burst.Spins():
@@ -232,8 +233,8 @@ func (e *Engine) lookAt(w *waiter) progress.Peer {
 	return progress.There
 }
 
-// pollBurst polls until w is over or the burst ends. It also ends when another goroutine was made
-// runnable or waits for the lock. It returns the sum of the results of the polls.
+// pollBurst polls until w is over or the burst ends. The burst also ends when another goroutine was
+// made runnable or waits for the lock. It returns the sum of the results of the polls.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for empty, polls := e.burst.Next(e.lookAt(w)), 0; empty > 0 && polls < progress.BurstMost; polls++ {
@@ -293,8 +294,8 @@ func (e *Engine) park(w *waiter) {
 }
 
 // arm arms every transport: the transport rings the Sleeper on the next arrival. If a transport
-// already has something to poll for, arm returns false, and no transport is armed. It first sends the
-// open batches.
+// already has something to poll for, arm returns false, and no transport is armed. Before that, arm
+// sends the open batches.
 func (e *Engine) arm() bool {
 	if len(e.mail.batches.open) > 0 {
 		e.sendBatches()

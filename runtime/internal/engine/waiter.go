@@ -20,8 +20,8 @@ type waiter struct {
 	// true if the wait ends with any one of several operations (WaitAny).
 	limited, several bool
 
-	// noted is true if the recorder has the beginning of the probe that waits. record is the number
-	// of this record.
+	// noted is true if the recorder has the beginning of the probe that waits. record is then the
+	// number of the probe at the recorder.
 	noted  bool
 	record uint64
 

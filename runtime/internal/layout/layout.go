@@ -162,8 +162,8 @@ func (w *walk) array(t reflect.Type, at int, path string) {
 	}
 }
 
-// blank checks a type for pointers without adding anything to the layout: the type of a blank
-// field or of the elements of an empty array.
+// blank checks the type of a blank field, or of the elements of an empty array, for pointers. It
+// adds nothing to the layout.
 func (w *walk) blank(t reflect.Type, path string) {
 	var apart walk
 	apart.value(t, 0, path)

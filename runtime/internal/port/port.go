@@ -25,8 +25,8 @@ type World interface {
 	Size() int
 	Epoch() int
 	// Keep returns the value that this World keeps for package actors. If there is none yet, it
-	// calls open and keeps the result kept. World.Close calls closed after the engine has ended. The
-	// error is the error of open, or ErrClosed after World.Close.
+	// calls open and keeps its first result. World.Close calls the second result, closed, after the
+	// engine has ended. The error is the error of open, or ErrClosed after World.Close.
 	Keep(open func() (kept any, closed func(), err error)) (any, error)
 	// Host returns the name of the machine of a rank, or "" if it is not known.
 	Host(rank int) string

@@ -14,8 +14,8 @@ const (
 // success, so a burst whose polls find something needs a bound, too.
 const BurstMost = burstSpinning
 
-// trialEvery determines the frequency of trials. If the poller waits trialEvery times for ranks that
-// are away, one of these waits begins with a trial.
+// trialEvery determines the frequency of trials (see Burst). Of trialEvery waits for ranks that are
+// away, one begins with a trial.
 const trialEvery = 32
 
 // Peer is the poller's knowledge of the rank that it waits for.

@@ -2,8 +2,9 @@
 
 package progress
 
-// Moves are numbered. A move below moveArm is a step of the goroutine with this index, whose Pace
-// says Yield. From moveArm to moveTick, it is a step of a goroutine whose Pace says Arm.
+// Moves are numbered. A move below moveArm is a step of the goroutine with this index; its Pace
+// says Yield. A move from moveArm up to moveTick is a step of the goroutine with the index
+// move-moveArm; its Pace says Arm.
 const (
 	moveArm  = modelRoutines
 	moveTick = 2 * modelRoutines
@@ -31,7 +32,8 @@ const (
 	outside       // peers and the program
 )
 
-// can returns the class of a move, or never if the move is not possible.
+// can returns the class of a move, or never if the move is not possible. If early is true, any
+// Sleep may end by itself.
 func (w *world) can(m int, early bool) class {
 	free := w.lock < 0
 	outsideIf := func(ok bool) class {

@@ -33,7 +33,7 @@ type Pace struct {
 	nap      time.Duration // result of the next Nap
 }
 
-// Start is called after the first burst of a wait, if that has not ended the wait.
+// Start is called after the first burst of a wait, if the burst has not ended the wait.
 func (p *Pace) Start(policy Policy) {
 	p.policy, p.slept = policy, false
 	p.Resume()

@@ -50,8 +50,8 @@ const (
 	Lend
 )
 
-// Ready is what the driver has to do after an event: first the actions of Do in the order of their
-// bits, but Wake before Ring.
+// Ready is what the driver has to do after an event: the actions of Do in the order of their bits,
+// and Wake just before Ring.
 type Ready struct {
 	Do Do
 	// Wake is the goroutine whose Park ends, or nil.

@@ -34,9 +34,10 @@ var longSearches = []bounds{
 	{name: "all", waiters: [3]kind{message, word, message}, server: true, background: true, arrivals: [2]int8{modelServer, 0}, cancel: true, abort: true, closes: true},
 }
 
-// TestEveryOrderOfEvents checks every order of events. No goroutine sleeps while something has
-// arrived for it, at most one goroutine has the token, no ring is lost, and a close ends all
-// waits. The transitions that occur are exactly those in the table of the package comment.
+// TestEveryOrderOfEvents checks four rules for every order of events. No goroutine sleeps while
+// something has arrived for it, at most one goroutine has the token, no ring is lost, and a close
+// ends all waits. The transitions that occur must be exactly those in the table of the package
+// comment.
 func TestEveryOrderOfEvents(t *testing.T) {
 	all, met := searches, make(transitions)
 	if os.Getenv("GORUN_SOAK") == "1" {

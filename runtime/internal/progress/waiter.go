@@ -30,7 +30,7 @@ const (
 // Awake reports whether the goroutine neither sleeps nor is parked.
 func (w *Waiter) Awake() bool { return !w.parked && !w.asleep }
 
-// The indices of Waiter.places: which links a list uses.
+// The indices of Waiter.places. Each list uses the links at one index.
 const (
 	placeResting = iota // Token.asleep or Token.parked
 	placeWord           // Token.words

@@ -1,8 +1,7 @@
 // Package value defines the wire format of typed values: which codec encodes the values of a Go
 // type, and the header that names the type and the codec to the receiver.
 //
-// The package does not communicate. Its input may be malformed. Then every parser returns an
-// error.
+// The package does not communicate. If its input is malformed, every parser returns an error.
 //
 //	byte 0  form: a value, nil, or a failure of the sender
 //	1-2     length in bytes of the name of the type and the codec, 16 bits, little endian; 0 for a

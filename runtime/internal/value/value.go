@@ -133,8 +133,8 @@ func (c *coder[T]) append(b, head []byte, v *T) ([]byte, error) {
 	return whole, nil
 }
 
-// AppendFailure appends a failure in place of a value. The failure contains the text of the error
-// that prevented the value.
+// AppendFailure appends a failure in place of a value. The failure contains the text of cause, the
+// reason why there is no value.
 func AppendFailure(b []byte, cause error) []byte {
 	return append(append(b, formFailure, 0, 0), cause.Error()...)
 }
