@@ -31,7 +31,7 @@ type Config struct {
 	Rank int
 	// Keep is the maximum number of bytes of free pages that stay backed by memory.
 	// If there are more, the pages that were freed longest ago are returned to the operating
-	// system. 0 means 256 MiB; a negative number means that no free page stays backed.
+	// system. The value 0 means 256 MiB. A negative number means that no free page stays backed.
 	Keep int
 	// Contiguous reports whether the range is one mapping. If so, a lease may
 	// span bytes that different calls of transport.Arena.Bytes have returned. A
@@ -270,8 +270,8 @@ func (a *Arena) chunk(mem []byte) (*chunk, error) {
 	return c, nil
 }
 
-// release makes s a free span. Then it returns the spans that were freed longest ago to
-// the operating system, until the hot free spans have at most Config.Keep bytes or Discard fails.
+// release makes s a free span. While the hot free spans have more than Config.Keep bytes, it
+// returns the span that was freed longest ago to the operating system. It stops if Discard fails.
 func (a *Arena) release(s *span) {
 	if a.guarded {
 		// If Guard fails, the pages stay accessible, which only weakens the diagnosis.

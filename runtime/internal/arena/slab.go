@@ -69,9 +69,9 @@ func (f *shelf) newSlab(s *span, class int) *slab {
 	return b
 }
 
-// vacate frees a slot. If the slab then has no occupied slot, and the shelf has another slab without
-// occupied slots, vacate dissolves the slab and returns its span, which the caller releases.
-// Otherwise it returns nil.
+// vacate frees a slot. If this slab and another slab of the shelf then have no occupied slot, vacate
+// dissolves this slab and returns its span. The caller releases the span. Otherwise vacate returns
+// nil.
 func (f *shelf) vacate(b *slab, slot int) *span {
 	b.vacant = append(b.vacant, uint16(slot))
 	if !b.listed {

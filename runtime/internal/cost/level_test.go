@@ -40,9 +40,9 @@ type dialogue struct {
 // window is how many messages of a stream are sent before the first is received.
 const window = 64
 
-// stream sends n messages one way, and one message back, which carries the acknowledgement. The
-// explicit flush is necessary because the sender would otherwise hold back one message while the
-// other side waits for it.
+// stream sends n messages one way. One message back then carries the acknowledgement. The explicit
+// flush is necessary because the sender would otherwise hold back one message while the other side
+// waits for it.
 func (d *dialogue) stream(n int) {
 	for range n {
 		d.send[0]()
@@ -123,11 +123,11 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency measures the work for a message of 8 bytes on which the latency depends: the
-// sender's work until the adapter has been told of the message, and then the receiver's. The
-// remaining work is done while the message or its answer is in transit. The metric "after" is the
-// remaining work of the sender. The metric "ahead" is that of the receiver, which posts the receive
-// and polls once without success. The time to read the clock is measured and subtracted.
+// BenchmarkLatency measures the part of the work that determines the latency of a message of 8
+// bytes. This part is the sender's work until the adapter has been told, and then the receiver's.
+// The remaining work is done while the message or its answer is in transit. The metric "after" is
+// the remaining work of the sender. The metric "ahead" is that of the receiver, which posts the
+// receive and polls once without success. The time to read the clock is measured and subtracted.
 func BenchmarkLatency(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {

@@ -22,7 +22,7 @@ func hosts(discard bool, carried func()) [2]*nulldevice.Host {
 }
 
 // bare is a side that uses the device in the same way as ib_send_lat and ib_read_bw use their
-// devices: it repeatedly posts the same request, and polls.
+// devices. It repeatedly posts the same request, and polls.
 type bare struct {
 	sync.Mutex
 	device  provider.Device

@@ -4,8 +4,8 @@ package engine
 // ranks does not end receives and probes from AnySource in that context.
 type acked struct {
 	ranks map[int]bool
-	// passed is the number of entries at the start of Engine.deaths that need no further check,
-	// because each of these ranks is acknowledged or is not a member of the context.
+	// passed is the number of entries at the start of Engine.deaths that need no further check.
+	// Each of these ranks is acknowledged or is not a member of the context.
 	passed int
 }
 

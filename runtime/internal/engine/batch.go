@@ -10,7 +10,7 @@ import (
 // The first message is sent at once. Messages that follow within batchWithin, and before a frame
 // from the peer has arrived, are collected in a batch, which is one frame. The batch is sent
 //
-//   - by the next poll, for which a sleeping poller is woken;
+//   - by the next poll (a sleeping poller is woken for it);
 //   - when it is full;
 //   - before any other frame is sent to the peer, so that the order is kept;
 //   - after batchMost, if no goroutine polls.

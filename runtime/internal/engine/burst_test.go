@@ -46,9 +46,9 @@ func (s *turns) Yield() {
 }
 
 // TestPollsBeforeAYield checks how often a receive polls before it yields when ranks outnumber
-// processors: once if the peer has no processor or is reached through a network, and more often if the
-// peer runs. A receive from any source does not know the peer. It polls an intermediate number of times,
-// or once if all peers are reached through a network.
+// processors. It polls once if the peer has no processor or is reached through a network, and more often
+// if the peer runs. A receive from any source does not know the peer. It polls an intermediate number of
+// times, or once if all peers are reached through a network.
 func TestPollsBeforeAYield(t *testing.T) {
 	for name, c := range map[string]struct {
 		peer         int

@@ -60,8 +60,8 @@ func (e *Engine) arriveWithdraw(p *peer, id uint32) {
 	}
 }
 
-// arriveWithdrawn ends a send whose envelope the peer has forgotten, because this rank asked the
-// peer to forget the envelope, or because the peer does not use the context any more.
+// arriveWithdrawn ends a send whose envelope the peer has forgotten. Either this rank has asked the
+// peer to forget it, or the peer does not use the context any more.
 func (e *Engine) arriveWithdrawn(p *peer, id uint32) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p || r.op > opSync || r.phase != phaseAnnounced {

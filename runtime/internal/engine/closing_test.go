@@ -13,8 +13,7 @@ import (
 )
 
 // TestClosedStreamsGiveTheirNumberBack checks that the number of a closed stream is reused only
-// after all frames of the old stream have arrived, so that the new stream has a credit of its
-// own.
+// after all frames of the old stream have arrived. So the new stream has a credit of its own.
 func TestClosedStreamsGiveTheirNumberBack(t *testing.T) {
 	for _, o := range []transporttest.FakeOptions{{}, {Seed: 3, AgainRate: 0.3, ConnectPolls: 10, DelayPolls: 4}} {
 		w, c := actorReceivers(t, o)

@@ -5,7 +5,7 @@
 // # What it guarantees
 //
 //   - Messages of one sender in one context are matched in the order in which they were sent,
-//     whatever their sizes: the envelopes of all messages from one rank to another travel in one
+//     whatever their sizes. The reason is that all envelopes from one rank to another travel in one
 //     ordered lane.
 //   - The cost of matching does not depend on the number of posted receives and
 //     unexpected messages with another context, source or tag.
@@ -42,11 +42,11 @@
 // A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until the
 // poller completes their request or passes the token on. When no goroutine waits, a background
 // goroutine handles arrivals. Package progress decides what each goroutine does, and the engine
-// carries out the decisions (wait.go, background.go, serve.go): the engine reports each event to the
-// token by a call of a method, and obey carries out the result of the call. A wait for a request, a
-// probe or credit succeeds when fire is called. A wait for a word of memory succeeds when the
-// function done of its waiter returns true. Any wait fails when the field err of its waiter is set.
-// The end of the engine ends all requests and fails all other waits.
+// carries out the decisions (wait.go, background.go, serve.go). The engine reports each event to the
+// token by a call of a method. The function obey carries out the result of the call. A wait for a
+// request, a probe or credit succeeds when fire is called. A wait for a word of memory succeeds when
+// the function done of its waiter returns true. Any wait fails when the field err of its waiter is
+// set. The end of the engine ends all requests and fails all other waits.
 //
 // # Ownership
 //

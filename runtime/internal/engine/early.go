@@ -79,7 +79,7 @@ func (e *Engine) refuse(p *peer, stream uint32, memory *Message) {
 	}
 }
 
-// despair refuses the messages that wait for the actor receiver, and all later ones until the
+// despair refuses the messages that wait for the actor receiver, and all later messages until the
 // receiver is set.
 func (e *Engine) despair() {
 	e.lock()

@@ -68,8 +68,8 @@ func SpareMemory() func(n int) []byte {
 	}
 }
 
-// Idle reports whether nothing is in progress: no operation waits for an answer, no receive is
-// posted, no message is stored, no frame is pending, and the poll token is free.
+// Idle reports whether nothing is in progress. It returns true if no operation waits for an answer,
+// no receive is posted, no message is stored, no frame is pending, and the poll token is free.
 func (e *Engine) Idle() bool {
 	e.lock()
 	defer e.unlock()

@@ -2,16 +2,16 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// Every call into the engine takes mu and releases it by a deferred unlock. So mu is released after a
-// panic at any place: in foreign code that is called under the lock (transports, functions of Config,
-// actor receivers, functions of Await and Serve), by a fault in memory of the program
-// (debug.SetPanicOnFault), or in the engine itself.
+// Every call into the engine takes mu and releases it by a deferred unlock. So mu is released after
+// every panic. Causes of a panic are foreign code that is called under the lock (transports,
+// functions of Config, actor receivers, functions of Await and Serve), a fault in memory of the
+// program (debug.SetPanicOnFault), and the engine itself.
 //
 // A panic in a transport or in a wait leaves the poll token, and records of that transport, in
 // an unknown state. Engine.within counts the calls of transports and the waits that are under
-// way. unlock finds it above 0 only after a panic in one of them, and then ends the engine:
-// every operation ends with ErrPanicked, and no transport is called any more. Gets and Puts
-// under way may continue for a while.
+// way. unlock finds it above 0 only after a panic in one of them. Then unlock ends the engine:
+// every operation ends with ErrPanicked, and no transport is called any more. Gets and Puts under
+// way may continue for a while.
 
 // lock takes mu. If a poller holds mu, lock asks the poller by Engine.crowd to release it.
 func (e *Engine) lock() {

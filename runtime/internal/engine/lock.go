@@ -11,11 +11,11 @@ import (
 )
 
 // mutex is a lock that is held for short times. It is released by a release store, not by a locked
-// instruction. For every message, a locked instruction would wait until the store that published the
-// message in a ring has taken the cache line from the reader. In a measurement, this wait was half
-// of a sender's time at full rate. The price is that Unlock wakes no goroutine: a goroutine that
-// finds the lock taken yields and tries again. If goroutines wait, the holder releases the lock for
-// them about every microsecond (Engine.crowd).
+// instruction. For every message, the store that publishes the message in a ring has to take the
+// cache line from the reader. A locked instruction would wait for that. In a measurement, this wait
+// was half of a sender's time at full rate. The price is that Unlock wakes no goroutine: a goroutine
+// that finds the lock taken yields and tries again. If goroutines wait, the holder releases the lock
+// for them about every microsecond (Engine.crowd).
 //
 // word is 0 when the lock is free, 1 when it is held.
 type mutex struct{ word uint32 }

@@ -46,10 +46,10 @@ func (k key) as(s shape) key {
 // pay for these tables.
 //
 // The front is a queue of posted receives that have the same key and are in no table. They are older
-// than all receives in tables: a receive joins the front if the tables are empty and the front has
-// no receive with another key. Usually all receives are in the front: a blocking receive is often
-// the only receive, and the receives of a window of messages have the same key. The front needs no
-// hash.
+// than all receives in tables, because a receive joins the front only if the tables are empty and
+// the front has no receive with another key. Usually all receives are in the front: a blocking
+// receive is often the only receive, and the receives of a window of messages have the same key. The
+// front needs no hash.
 type matcher struct {
 	front      queue
 	posted     [shapesTotal]table

@@ -69,9 +69,9 @@ func (e *Engine) bar(context uint32, err error) {
 	e.barred = min(e.barred, context)
 }
 
-// unmatched returns the operations of a context that may be unmatched: posted receives, sends with a
-// frame that the lane has not taken yet, and every operation that has an id. An operation with an id
-// may be matched already. It does no harm in the list, because cancel does not end it.
+// unmatched returns the operations of a context that may be unmatched. These are posted receives,
+// sends with a frame that the lane has not taken yet, and all operations with an id. An operation
+// with an id may be matched already. It does no harm in the list, because cancel does not end it.
 func (e *Engine) unmatched(context uint32) []*Request {
 	var found []*Request
 	e.match.eachPosted(func(en *entry) {

@@ -165,7 +165,7 @@ func (e *Engine) unexpose(r *Request) {
 }
 
 // waitRequest waits until r is done or in phaseHeld. If ctx ends first, it cancels r and then waits
-// again, without ctx: a cancelled operation ends when the peer has confirmed the cancellation, and a
+// again, without ctx. A cancelled operation ends when the peer has confirmed the cancellation. A
 // matched operation ends when its bytes have been moved.
 func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	w := &r.own

@@ -41,9 +41,9 @@ func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) Handle 
 	return e.startSend(to, t, buf, m, pc).handle()
 }
 
-// sendNow is the fast path of Send and Isend: a small standard message to a connected peer, for
-// which there is credit and to which no frames are queued. It returns false if it has not sent
-// the message; the caller then takes the general path.
+// sendNow is the fast path of Send and Isend for a small standard message. The peer must be
+// connected, there must be credit for the message, and no frames to the peer may be queued. sendNow
+// returns false if it has not sent the message; the caller then takes the general path.
 func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	if uint(to.Peer) >= uint(len(e.peers)) {
 		return false

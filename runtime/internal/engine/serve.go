@@ -100,8 +100,8 @@ func (e *Engine) work(work func() Next) Next {
 // actors has arrived.
 func (e *Engine) callServer() { e.obey(e.token.Call()) }
 
-// Rouse causes the function ready of Serve to be called again soon: it rings the Sleeper, so that
-// the poller, which may be another goroutine than the serving one, does not continue to sleep.
+// Rouse causes the function ready of Serve to be called again soon. It rings the Sleeper, so that
+// the poller does not continue to sleep. The poller may be another goroutine than the serving one.
 func (e *Engine) Rouse() { e.sleeper.Ring() }
 
 // Inline returns a *CancelError of operation op with the cause ErrInline if the serving goroutine

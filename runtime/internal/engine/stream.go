@@ -21,8 +21,8 @@ import (
 // The engine does not interpret the contents of actor messages or the addressees of streams. Only
 // actor receivers do.
 
-// StreamWindow is the window of a stream in bytes: the largest total cost of the messages of the
-// stream whose credit the receiver has not returned by Grant.
+// StreamWindow is the window of a stream in bytes: the largest total cost of messages for which the
+// receiver has not yet returned the credit by Grant.
 const StreamWindow = 256 << 10
 
 // ActorMessage holds the fields of a frame's header that an actor message may use.
@@ -137,10 +137,10 @@ func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte
 // number until CloseStream.
 func (l *Stream) Number() uint32 { return l.number }
 
-// Eager returns the length in bytes, head and body together, up to which a single frame is the
-// fastest way to send an actor message to a peer. The result is at most StreamWindow.
-// SendActorMessage also takes longer messages, up to Caps.MaxEager. Eager returns 0 if no transport
-// reaches the rank.
+// Eager returns the length in bytes up to which a single frame is the fastest way to send an actor
+// message to a peer. The length is that of head and body together. The result is at most
+// StreamWindow. SendActorMessage also takes longer messages, up to Caps.MaxEager. Eager returns 0
+// if no transport reaches the rank.
 func (e *Engine) Eager(rank int) int {
 	e.lock()
 	defer e.unlock()
@@ -288,8 +288,8 @@ func (p ActorMessage) header() header {
 	return header{kind: kindActor, context: p.Stream, tag: int32(p.Tag), typ: Type(p.Type), id: p.ID}
 }
 
-// arriveActorMessage handles the frame of an actor message: it maps the memory that was handed over
-// with the message, if any, and passes the message to the actor receiver.
+// arriveActorMessage handles the frame of an actor message. If memory was handed over with the
+// message, it maps the memory. Then it passes the message to the actor receiver.
 func (e *Engine) arriveActorMessage(p *peer, h header, body []byte) error {
 	actorMessage := ActorMessage{Stream: h.context, Tag: uint32(h.tag), Type: uint32(h.typ), ID: h.id}
 	var memory *Message

@@ -19,8 +19,8 @@ type Layout struct {
 	// Holes are the byte ranges that hold padding; nil for most types.
 	Holes []Hole
 	// Kind is "" if the type has no pointers. Otherwise Kind names the kind of the first field with
-	// a pointer ("pointer", "string", "slice"), and Field is the path of that field, or "" if that
-	// field is the value itself. Holes and the text are then empty.
+	// a pointer ("pointer", "string", "slice"). Field is the path of that field, or "" if the value
+	// itself has that kind. Holes and the text are then empty.
 	Field, Kind string
 
 	runs []run

@@ -29,7 +29,7 @@
 // # Transitions
 //
 // Next=Sleep stands for the event Next that returns Sleep. The columns are the event, the state
-// before the event, the state after the event, and the contents of the Ready that the event returns:
+// before the event, the state after the event, and the contents of the Ready that the event returns.
 // Wake stands for Ready.Wake, and - stands for an empty Ready. A comma separates alternatives. "same"
 // means that the state does not change. An event that is not listed for a state does not change the
 // state, and its Ready is empty. The table omits Resume. Close returns Resume. Next returns Resume

@@ -243,8 +243,8 @@ func (t *Token) claim(w *Waiter) (bool, Ready) {
 // take makes w the holder of the token. w is awake.
 func (t *Token) take(w *Waiter) { t.state, t.holder = Polling+State(w.role), w }
 
-// giveOn takes the token from its holder and passes it on: by Lend to a sleeping goroutine or, if no
-// goroutine sleeps, by waking the first parked goroutine.
+// giveOn takes the token from its holder and passes it on. If a goroutine sleeps, Lend gives it the
+// token. Otherwise the first parked goroutine is woken.
 func (t *Token) giveOn() Ready {
 	t.state, t.holder = Free, nil
 	if t.asleep.first != nil {

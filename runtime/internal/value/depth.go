@@ -9,8 +9,8 @@ import (
 )
 
 // depthMax is the largest depth to which pointers, maps, slices, structs and interfaces in a value
-// may be nested. A value that is nested more deeply, or that contains itself, is refused: the
-// recursion of gob could overflow the stack, and then Go ends the process.
+// may be nested. A value that is nested more deeply, or that contains itself, is refused. Otherwise
+// the recursion of gob could overflow the stack, and Go would end the process.
 const depthMax = 10_000
 
 // nested caches the results of unbounded by reflect.Type.

@@ -1,5 +1,5 @@
-// Package value defines the wire format of typed values: which codec encodes the values of a Go
-// type, and the header that names the type and the codec to the receiver.
+// Package value defines the wire format of typed values. It determines which codec encodes the
+// values of a Go type. A header names the type and the codec to the receiver.
 //
 // The package does not communicate. If its input is malformed, every parser returns an error.
 //
