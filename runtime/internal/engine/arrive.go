@@ -167,8 +167,8 @@ func (e *Engine) offer(g *message, context uint32) {
 }
 
 // keepMessage stores a message as unexpected and ends the probes that wait for it. It drops a
-// message of a closed context (CloseContexts), because no receive can match it. drop then tells
-// the sender, which may be waiting for the match.
+// message of a closed context (CloseContexts), because no receive can match it. The method drop
+// also tells the sender, which may be waiting for the match.
 func (e *Engine) keepMessage(g *message, k key) {
 	if k.context >= e.barred && e.over[k.context] {
 		e.drop(g)

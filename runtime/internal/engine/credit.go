@@ -72,7 +72,7 @@ func firstWindowOf(total int64, size int) uint32 {
 	return uint32(min(firstWindow, total/int64(2*size)))
 }
 
-// widen about doubles the window of a peer that ran out of credit, as far as the budget allows.
+// widen roughly doubles the window of a peer that ran out of credit, as far as the budget allows.
 func (b *budget) widen(i *incoming) {
 	more := min(int64(i.window)+messageOverhead, b.free, maxWindow-int64(i.window))
 	if more > 0 {
@@ -81,8 +81,9 @@ func (b *budget) widen(i *incoming) {
 	}
 }
 
-// AwaitCredit waits until a stream that had no credit for an actor message has credit again, is
-// closed, or its peer is down. The argument what and the errors are the same as those of Await.
+// AwaitCredit waits for a stream that had no credit for an actor message. It returns when the
+// stream has credit again or is closed, or when its peer is down. The argument what and the errors
+// are the same as those of Await.
 func (e *Engine) AwaitCredit(l *Stream, what string) error {
 	e.lock()
 	defer e.unlock()

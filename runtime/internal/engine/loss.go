@@ -12,8 +12,8 @@ func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op,
 // be received. Announced messages whose bytes were still at the peer are lost.
 //
 // In every context of the peer, receives and probes from AnySource that find no message end with
-// *PeerError. This holds for the receives and probes that wait now and, until Acknowledge is called,
-// for later ones.
+// *PeerError. This holds for the receives and probes that wait now. Until Acknowledge is called, it
+// also holds for later receives and probes.
 func (e *Engine) lose(p *peer, cause error) {
 	if p.down != nil {
 		return

@@ -162,9 +162,9 @@ func (e *Engine) moved(rank int, id uint32, err error) {
 	}
 }
 
-// settle is called when no Get or Put of a rendezvous is in flight or still to be issued. If all
-// succeeded, it completes the request and sends a FIN. If a Get has failed, it sends a CTS instead.
-// If a Put has failed, it sends all bytes as DATA frames.
+// settle is called when all Gets and Puts of a rendezvous have ended and none is still to be
+// issued. If all succeeded, it completes the request and sends a FIN. If a Get has failed, it sends
+// a CTS instead. If a Put has failed, it sends all bytes as DATA frames.
 func (e *Engine) settle(r *Request) {
 	p, m := r.peer, &r.move
 	switch {

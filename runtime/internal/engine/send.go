@@ -176,8 +176,8 @@ func (e *Engine) sendEnvelope(r *Request, flags uint8) {
 	e.emit(r, h, e.envelope(v))
 }
 
-// enrol assigns an id to r, which the peer names in its answers. It returns false if there is no
-// free id; r is then complete, with an error.
+// enrol assigns an id to r. The peer names this id in its answers. If there is no free id, enrol
+// completes r with an error and returns false.
 func (e *Engine) enrol(r *Request) bool {
 	r.move = transfer{} // clear what an earlier operation has left in the record
 	if r.id = e.operations.add(r); r.id == 0 {
@@ -217,8 +217,8 @@ func (e *Engine) emit(r *Request, h header, body []byte) {
 	e.keep(p, f)
 }
 
-// sent records that the lane has taken the frame of a request. This completes a standard eager send
-// or a handover. Any other send waits for an answer.
+// sent records that the lane has taken the frame of a request. A standard eager send or a handover
+// is then complete. Any other send waits for an answer.
 func (e *Engine) sent(r *Request, h header) {
 	if h.kind == kindHandover || h.kind == kindEager && h.flags&flagSync == 0 {
 		e.complete(r, nil)

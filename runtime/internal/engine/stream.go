@@ -77,8 +77,8 @@ type mail struct {
 	scratch       []byte
 	batches       batches
 	// serving identifies the serving goroutine, or is 0 (see ErrInline). server is the waiter of
-	// that goroutine. It is kept between a call of Serve that ends with Leave and the next call of
-	// Serve.
+	// that goroutine. server is kept between a call of Serve that ends with Leave and the next call
+	// of Serve.
 	serving uintptr
 	server  *waiter
 }

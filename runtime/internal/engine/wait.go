@@ -234,7 +234,7 @@ func (e *Engine) lookAt(w *waiter) progress.Peer {
 }
 
 // pollBurst polls until w is over or the burst ends. The burst also ends when another goroutine was
-// made runnable or waits for the lock. It returns the sum of the results of the polls.
+// made runnable or waits for the lock. pollBurst returns the sum of the results of the polls.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for empty, polls := e.burst.Next(e.lookAt(w)), 0; empty > 0 && polls < progress.BurstMost; polls++ {
