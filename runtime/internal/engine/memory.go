@@ -8,8 +8,8 @@ import (
 // The origin of the memory of a message that RecvMessage receives:
 //
 //	message                            memory
-//	eager                              allocated on arrival
-//	announced, at most directMax       allocated on arrival
+//	eager                              allocated at the match
+//	announced, at most directMax       allocated at the match
 //	announced, longer                  allocated by the receiving goroutine without mu; the
 //	                                   message is matched and waits (phaseHeld)
 //	arena memory                       the arena memory itself
@@ -20,7 +20,7 @@ import (
 
 const (
 	// directMax is the length in bytes of the longest announced message whose memory is allocated
-	// on arrival.
+	// at the match.
 	directMax = 64 << 10
 	// messageMax is the largest length that a peer may announce. Addresses of Go's heap have
 	// 48 bits (runtime/malloc.go, heapAddrBits), and addresses of a mapping have no more.

@@ -149,7 +149,7 @@ func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 }
 
 // TestMemoryOfShortMessages checks that short messages, and messages whose bytes have arrived, do
-// not use Config.Allocate: their memory is allocated on arrival with their length.
+// not use Config.Allocate: their memory is allocated at the match with their length.
 func TestMemoryOfShortMessages(t *testing.T) {
 	for name, o := range map[string]transporttest.FakeOptions{
 		"eager": {MaxEager: 1 << 20, EagerBest: 1 << 20}, "rendezvous": {MaxEager: 64, EagerBest: 64},
