@@ -45,8 +45,8 @@ type Config struct {
 
 // Stats describes the state of an Arena at one moment.
 type Stats struct {
-	// Own is the number of leases that this rank holds, Given the number of leases
-	// that it has given away.
+	// Own is the number of leases that this rank holds. Given is the number of leases that it has
+	// given away.
 	Own, Given int
 	// Bytes is the sum of the requested lengths of all leases.
 	Bytes int

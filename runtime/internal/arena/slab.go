@@ -11,7 +11,7 @@ type slab struct {
 	leases []lease
 
 	prev, next *slab // neighbours in the shelf's list of slabs with vacant slots
-	listed     bool  // is in that list
+	listed     bool  // the slab is in that list
 }
 
 // slabBytes returns the size in bytes of a slab of a class. It is a multiple of page, the
@@ -24,7 +24,7 @@ func slabBytes(class, page int) int {
 // shelf holds the slabs of one class.
 type shelf struct {
 	first *slab // list of the slabs with vacant slots
-	empty int   // number of them that have no occupied slot
+	empty int   // number of slabs in this list that have no occupied slot
 	spare *slab // a record for the next slab, or nil
 }
 

@@ -166,9 +166,9 @@ type durations [1 << 12]int
 
 func (d *durations) add(t time.Duration) { d[min(max(int(t), 0), len(d)-1)]++ }
 
-// typical returns the mean in nanoseconds of the durations up to twice the median. Therefore, an
-// operation during which the goroutine loses its processor does not count, and a clock with coarse
-// ticks does no harm.
+// typical returns the mean in nanoseconds of the durations up to twice the median. Longer durations
+// do not count, because the goroutine may have lost its processor. A mean is accurate even if the
+// clock has coarse ticks.
 func (d *durations) typical() float64 {
 	all := 0
 	for _, n := range d {

@@ -249,8 +249,9 @@ func TestBrokenBatches(t *testing.T) {
 	hurt("negative tag", b, 1)
 }
 
-// TestBatchesOverAFabric sends actor messages, names of streams and messages over a transport
-// that refuses frames, delays them and connects late. Each must arrive once and in order.
+// TestBatchesOverAFabric sends the first and later actor messages of several streams over a
+// transport that refuses frames, delays them and connects late. Each message must arrive once and
+// in order.
 func TestBatchesOverAFabric(t *testing.T) {
 	for seed := range int64(5) {
 		w, c := actorReceivers(t, transporttest.FakeOptions{Seed: seed, AgainRate: 0.2, ConnectPolls: 10, DelayPolls: 4, CostlySend: true})
@@ -282,7 +283,7 @@ func TestBatchesOverAFabric(t *testing.T) {
 }
 
 // TestBatchesAreNotForgotten checks that a batch is sent even if no goroutine of the program
-// polls, and before Flush returns. A batch to a lost peer must be dropped.
+// polls. It must also be sent before Flush returns. A batch to a lost peer must be dropped.
 func TestBatchesAreNotForgotten(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{CostlySend: true})
 	e := w.engines[0]

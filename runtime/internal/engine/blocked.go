@@ -15,7 +15,7 @@ type Blocked struct {
 	Await, Serves bool
 	// Limited reports whether the end of a context.Context may end the wait. An [InnerContext] that
 	// only the program ends does not count. Several reports whether the goroutine waits for any one
-	// of several operations, of which the record describes one.
+	// of several operations. The record then describes one of them.
 	Limited, Several bool
 	// Peer is the destination or the source, which may be AnySource. Tag may be AnyTag.
 	Peer, Tag int

@@ -26,7 +26,7 @@ type turns struct {
 
 func (s *turns) Endpoint(int) (transport.Endpoint, error) {
 	if s.remote {
-		return struct{ transport.Endpoint }{s}, nil // it hides the method Away
+		return struct{ transport.Endpoint }{s}, nil // the struct hides the method Away
 	}
 	return s, nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestClearanceForMoreThanTheMessageEndsThePeer checks the answer to a CTS frame, which contains as
-// many bytes of the message as the frame requests. If the frame requests more bytes than the message
-// has, the engine gives the peer up. So it sends no byte of the memory behind the message.
+// TestClearanceForMoreThanTheMessageEndsThePeer checks the answer to a CTS frame. The answer
+// contains as many bytes of the message as the CTS requests. If the CTS requests more bytes than the
+// message has, the engine gives the peer up. So it sends no byte of the memory behind the message.
 func TestClearanceForMoreThanTheMessageEndsThePeer(t *testing.T) {
 	const n = 100
 	for _, c := range []struct {

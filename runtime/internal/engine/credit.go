@@ -31,9 +31,9 @@ type outgoing struct {
 // fits reports whether the credit suffices for a message of this cost.
 func (o *outgoing) fits(cost uint32) bool { return int32(o.limit-o.sent-cost) >= 0 }
 
-// raise sets o.limit to the argument limit, which a frame of the peer contains, if the argument is
-// higher than o.limit. It returns false if the argument would allow more than maxWindow bytes, which
-// no correct peer does.
+// raise handles the limit in a frame of the peer. If this limit is higher than o.limit, raise sets
+// o.limit to it. raise returns false if the limit would allow more than maxWindow bytes, which no
+// correct peer does.
 func (o *outgoing) raise(limit uint32) bool {
 	if int32(limit-o.limit) > 0 {
 		o.limit = limit

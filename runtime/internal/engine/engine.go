@@ -258,8 +258,8 @@ func (e *Engine) Prepare(ranks []int) {
 	}
 }
 
-// Flush waits until the lanes have taken every queued frame. A rank calls it before it
-// leaves, because others wait for these frames.
+// Flush waits until the lanes have taken every queued frame. A rank calls Flush before it leaves
+// the job, because peers wait for these frames.
 func (e *Engine) Flush(ctx context.Context) error {
 	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.batches.open) == 0 }, 0, "flush")
 }

@@ -50,7 +50,7 @@ func (e *PeerError) Unwrap() error { return e.Cause }
 // first Room bytes of the message are in the buffer. The sender is not affected.
 type TruncatedError struct {
 	Source, Tag int
-	// Sent is the length of the message, Room the length of the buffer, in bytes.
+	// Sent is the length of the message in bytes. Room is the length of the buffer in bytes.
 	Sent, Room int
 }
 
@@ -64,7 +64,7 @@ func (e *TruncatedError) Error() string {
 // type of its message. The message is consumed. The sender is not affected.
 type TypeMismatchError struct {
 	Source, Tag int
-	// Sent is the text of the message's type, Want the text of the receive's type.
+	// Sent is the text of the message's type. Want is the text of the receive's type.
 	Sent, Want string
 }
 
@@ -78,7 +78,7 @@ func (e *TypeMismatchError) Error() string {
 // The message is consumed. The sender is not affected.
 type LabelError struct {
 	Source, Tag int
-	// Sent is the label of the message, Want the label of the receive.
+	// Sent is the label of the message. Want is the label of the receive.
 	Sent, Want uint32
 }
 

@@ -128,7 +128,8 @@ func TestDamageWhileBytesMove(t *testing.T) {
 	}
 }
 
-// TestUnrequestedData sends DATA for a receive that still waits for its turn to Get.
+// TestUnrequestedData sends DATA for a receive that still waits for its turn to Get. The receive
+// must fail.
 func TestUnrequestedData(t *testing.T) {
 	s, e := newStranger(t)
 	m := engine.Match{Peer: 1, Tag: 1}

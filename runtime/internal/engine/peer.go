@@ -127,7 +127,7 @@ func (e *Engine) meet(rank int) *peer {
 	return p
 }
 
-// refresh updates caps from the endpoint. They may change until the peer is connected.
+// refresh updates caps from the endpoint. The capabilities may change until the peer is connected.
 func (p *peer) refresh() {
 	if !p.connected {
 		p.caps = p.ep.Caps()

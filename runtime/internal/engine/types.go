@@ -47,7 +47,7 @@ type Match struct {
 
 // Status describes a message.
 type Status struct {
-	// Source is the world rank of the sender and Tag the tag of the message.
+	// Source is the world rank of the sender. Tag is the tag of the message.
 	Source, Tag int
 	// Bytes is the length of the message or, after a receive, the number of bytes received.
 	Bytes int

@@ -19,8 +19,8 @@ import (
 type World interface {
 	// Engine is the rank's engine.
 	Engine() *engine.Engine
-	// Rank returns this rank's number and Size the number of ranks. Epoch returns the generation
-	// of the job, which is the same at all ranks.
+	// Rank returns this rank's number. Size returns the number of ranks. Epoch returns the
+	// generation of the job, which is the same at all ranks.
 	Rank() int
 	Size() int
 	Epoch() int

@@ -153,9 +153,9 @@ func (t *Token) TryEnd(w *Waiter) bool {
 }
 
 // End is the event that the wait of w has ended. If w has the token, or the token is free, the token
-// goes to a goroutine that sleeps without it, which continues to sleep. If there is no such
-// goroutine, a parked goroutine is woken to take the token. If the wait of that goroutine is over,
-// too, its own End wakes the next one. The serving goroutine keeps the token if no goroutine sleeps.
+// goes to a goroutine that sleeps without it. That goroutine continues to sleep. If no goroutine
+// sleeps, a parked goroutine is woken to take the token. If the wait of that goroutine is over, too,
+// its own End wakes the next one. The serving goroutine keeps the token if no goroutine sleeps.
 func (t *Token) End(w *Waiter) Ready {
 	switch {
 	case t.holder != w && t.state != Free:
