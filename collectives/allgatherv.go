@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// AllGatherV copies send of member i, which has counts[i] elements, to recv[displs[i]:] of every
+// AllGatherV copies the slice send of member i, which has counts[i] elements, to recv[displs[i]:] of every
 // member. If displs is nil, the blocks follow each other in the order of the ranks. All members must
 // pass the same counts, but may pass different displs. IAllGatherV and AllGatherVInit read counts and
 // displs before they return, so that the caller may change both slices afterwards.

@@ -88,8 +88,8 @@ func TestNoAllocations(t *testing.T) {
 // displacements.
 type buffers struct {
 	one, sum, many, all []float64
-	// counts are the uneven lengths of blocks; the blocks of ones and of equal have equal lengths.
-	// displs places the blocks in the reverse order of the ranks.
+	// counts are uneven lengths of blocks, one for each rank; all lengths in ones, and all lengths
+	// in equal, are the same. displs places the blocks in the reverse order of the ranks.
 	counts, ones, equal, displs []int
 }
 

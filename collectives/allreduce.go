@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// AllReduce combines the send of all members, element by element, and stores the result in recv of
+// AllReduce combines the slices send of all members, element by element, and stores the result in recv of
 // every member. recv must be as long as send, and may be the same slice.
 func AllReduce[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return allReduce(new(call), c, send, recv, op).wait()

@@ -153,9 +153,9 @@ func (k *call) checkReduce(elem int) bool {
 	return k.err == nil
 }
 
-// checkBlocks checks one block of n elements against the buffer all, which has the blocks of all
-// ranks, total elements. block may be the same memory as this rank's own block in all. It must not
-// overlap all in any other way.
+// checkBlocks checks the buffer block, which has n elements, against the buffer all, which has
+// total elements, a block for each rank. block may be the same memory as this rank's own block in
+// all. It must not overlap all in any other way.
 func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	if total != n*k.group.size {
 		k.err = lengthError(name, total, n*k.group.size)
@@ -170,8 +170,8 @@ func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	}
 }
 
-// site returns where the program called the operation on an Intercomm of which this call is a step,
-// or nil if this call is not a step. If it is nil, errors name the source line of the call itself.
+// site returns the call site of the operation on an Intercomm if this call is a step of that
+// operation, otherwise nil. If it is nil, errors name the source line of the call itself.
 func (k *call) site() *callsite.Site {
 	if k.within == nil {
 		return nil

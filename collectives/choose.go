@@ -2,9 +2,9 @@ package collectives
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// choose returns the rule for a situation. There are up to three candidates: the algorithm that override names,
-// the choice of tuned (a table of measured choices, or nil), and the built-in choice. choose takes the first
-// candidate that can serve the call.
+// choose returns the rule (an algorithm with its conditions) for a situation, the data on which the choice
+// depends. There are up to three candidates: the algorithm that override names, the choice of tuned (a table of
+// measured choices, or nil), and the built-in choice. choose takes the first candidate that can serve the call.
 func choose(s *situation, override string, tuned *Table) *rule {
 	have := s.holds()
 	rules := table[first[s.op]:first[s.op+1]]
@@ -43,14 +43,14 @@ func (g *group) rule(k *call) *rule {
 	}
 	s := g.situation(k)
 	now.rule = g.take(&s)
-	if g.choices == nil { // otherwise each choice must be noted by take
+	if g.choices == nil { // for gorun -explain, each choice goes through take
 		g.last = now
 	}
 	return now.rule
 }
 
-// named returns the first of rules that has the name and whose conditions in must hold. If no rule fits, it
-// returns nil.
+// named returns the first of rules that has the given name and whose required conditions (the field must)
+// are in have. If no rule fits, it returns nil.
 func named(rules []rule, have need, name string) *rule {
 	if name == automatic {
 		return nil

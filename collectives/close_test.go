@@ -51,7 +51,7 @@ func TestCloseBesideAnOperation(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			for range 2 { // the first call may succeed, because rank 0 has sent its contribution to it
+			for range 2 { // the first call may succeed: it uses the contribution that rank 0 sent before the Close
 				if err = collectives.AllReduce(c.WithContext(ctx), make([]int, 3), make([]int, 3), collectives.Sum); err != nil {
 					break
 				}

@@ -130,7 +130,8 @@
 // names the table's file; Tune sets a table for one communicator (see ParseTable). GORUN_COLL has
 // priority over the table.
 //
-// If the algorithm of GORUN_COLL cannot serve a call (shared memory across nodes, an operator that
-// does not commute), the algorithm of the table is used. If the table's algorithm cannot serve the
-// call either, or if there is no table, the built-in choice is used.
+// An algorithm may be unable to serve a call, for example one for shared memory if the ranks are on
+// several nodes. If the algorithm of GORUN_COLL cannot serve the call, the algorithm of the table is
+// used. If the table's algorithm cannot serve it either, or if there is no table, the built-in choice
+// is used.
 package collectives

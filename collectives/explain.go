@@ -43,7 +43,7 @@ func Explain(c *runtime.Comm, op string, bytes int) string {
 	return fmt.Sprintf("%s of %d bytes, %d ranks on %s, %s: %v (%s)", op, bytes, s.ranks, where, crowd, r.name, why)
 }
 
-// assumed returns the situation of an operation of which only the length is known.
+// assumed returns the situation (see choose) of an operation of which only the length is known.
 func (g *group) assumed(op message.Operation, bytes int) situation {
 	return g.situation(&call{op: op, block: bytes, Call: message.Call{Reduction: message.Reduction{Elem: 1, Commutative: true}}})
 }

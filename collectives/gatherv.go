@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// GatherV copies send of member i, which has counts[i] elements, to recv[displs[i]:] of root. If
+// GatherV copies the slice send of member i, which has counts[i] elements, to recv[displs[i]:] of root. If
 // displs is nil, the blocks follow each other in the order of the ranks. recv, counts and displs are
 // used at root only. IGatherV and GatherVInit read counts and displs before they return, so that the
 // caller may change both slices afterwards.

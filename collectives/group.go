@@ -82,7 +82,7 @@ type group struct {
 	busy uint32
 	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record
-	// started counts nonblocking operations. idle has peers of nonblocking operations that have ended.
+	// started counts nonblocking operations. idle keeps each peer object of a nonblocking operation that has ended.
 	started atomic.Uint64
 	idle    idlePeers
 	watch   watch
@@ -114,8 +114,9 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	return v.(*group), p, nil
 }
 
-// Close releases the shared memory when the communicator is closed. It returns an error if calls
-// of this member did not match the calls of other members and no operation has detected that.
+// Close releases the shared memory when the communicator is closed. It returns an error if this
+// member's calls did not match the calls of other members, and no operation has detected the
+// mismatch.
 //
 // If an operation of another goroutine is in progress, that operation ends with an error, but may
 // still use the shared memory. In this case a cleanup of the garbage collector releases the memory
@@ -190,7 +191,8 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	return g, nil
 }
 
-// settingOf returns the boolean value of an environment variable, or otherwise if it is not set.
+// settingOf returns the boolean value of an environment variable. If the variable is not set, it
+// returns the argument otherwise.
 func settingOf(name string, otherwise bool) (bool, error) {
 	text := os.Getenv(name)
 	if text == "" {

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterAllGather concatenates the send of the ranks of each group in recv of every rank of the other
-// group. recv must be as long as the send of all ranks of the other group together.
+// InterAllGather concatenates the slices send of the ranks of each group in recv of every rank of
+// the other group. recv must be as long as the slices send of all ranks of the other group together.
 func InterAllGather[T any](t *runtime.Intercomm, send, recv []T) error {
 	return interAllGatherCall(t, send, recv).wait()
 }

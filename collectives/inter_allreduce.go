@@ -5,7 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterAllReduce combines the send of the ranks of each group in recv of every rank of the other
+// InterAllReduce combines the slices send of the ranks of each group in recv of every rank of the other
 // group. All buffers must have the same length.
 func InterAllReduce[T any](t *runtime.Intercomm, send, recv []T, op Op) error {
 	return interAllReduceCall(t, send, recv, op).wait()

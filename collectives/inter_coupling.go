@@ -11,7 +11,8 @@ import (
 )
 
 // coupling holds this rank's state for the operations on an Intercomm. It is an attribute of the
-// Intercomm. Its couplingAnswers is an attribute of the communicator of this rank's group.
+// Intercomm. The communicator of this rank's group has the attribute couplingAnswers, which refers
+// to the coupling.
 type coupling struct {
 	// home is the Intercomm's communicator, without the context.Context of an operation.
 	home *runtime.Comm
@@ -166,7 +167,7 @@ func (c *coupling) Doing() string {
 	return fmt.Sprintf("%s, at %s", describe(s.Call), s.line)
 }
 
-// underWay and latest implement watched.
+// underWay and latest implement the interface watched (watch.go).
 func (c *coupling) underWay() bool { return atomic.LoadUint32(&c.busy) != 0 }
 func (c *coupling) latest() uint64 { return c.blocking.highest() }
 
@@ -190,9 +191,9 @@ func (c *coupling) compare(number uint64) {
 
 // partners returns ranks of the other group whose call must equal a call of this rank. what is the
 // word What of this rank's call. In an operation with a root, partners returns the root or, at the
-// root, the first rank of the other group. In an operation without a root, it returns the first rank
-// of the other group and the ranks that this rank waits for. (In an operation with a root, only the
-// nonblocking form may wait for further ranks.)
+// root, the first rank of the other group. (Of the other group, a blocking call waits for no further
+// rank.) In an operation without a root, it returns the first rank of the other group and the ranks
+// that this rank waits for.
 func (c *coupling) partners(what uint64) []int {
 	root := int(what % interRoots)
 	switch {

@@ -5,7 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterGather concatenates the send of the ranks of the other group, in the order of their ranks, in
+// InterGather concatenates the slices send of the ranks of the other group, in the order of their ranks, in
 // recv of the root.
 func InterGather[T any](t *runtime.Intercomm, send, recv []T, root int) error {
 	return interGatherCall(t, send, recv, root).wait()

@@ -5,7 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterReduce combines the send of the ranks of the other group, and stores the result in recv of
+// InterReduce combines the slices send of the ranks of the other group, and stores the result in recv of
 // the root. If op does not commute, the operands are in the order of the ranks. The ranks of the
 // root's group do not use send, and only the root uses recv.
 func InterReduce[T any](t *runtime.Intercomm, send, recv []T, op Op, root int) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// side is the view of one rank in a test of operations on an Intercomm.
+// side is the Intercomm of one rank in a test, with the sizes of both groups.
 type side struct {
 	*runtime.Intercomm
 	group    int // 0 or 1

@@ -138,10 +138,10 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 	return e
 }
 
-// leftovers returns an error if the members' last calls differ, or if a message remains that no
-// operation will receive because its label differs from the label of this member's call. For example,
-// two members may both call a broadcast as root; neither waits for the other. When leftovers is
-// called, the other members must have made all their calls.
+// leftovers returns an error if the members' last calls differ. It also returns an error if a message
+// remains that no operation will receive, because its label differs from the label of this member's
+// call. For example, two members may both call a broadcast as root; neither waits for the other. When
+// leftovers is called, the other members must have made all their calls.
 func (g *group) leftovers() error {
 	if g.home.Broken() {
 		return nil // the members are known to be out of step

@@ -83,8 +83,8 @@ func scanOf(scan func(c *runtime.Comm, send, recv []int64, op collectives.Op) er
 	return func(c *runtime.Comm) error { return scan(c, make([]int64, 3), make([]int64, 3), collectives.Sum) }
 }
 
-// sharesOf is a ReduceScatter whose counts are first at rank 0, last at the last rank, and 0 at the
-// ranks between.
+// sharesOf is a ReduceScatter. The count of rank 0 is the argument first, the count of the last
+// rank is the argument last, and the counts of the ranks between are 0.
 func sharesOf(first, last int) step {
 	return func(c *runtime.Comm) error {
 		counts := make([]int, c.Size())
@@ -215,8 +215,8 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 				return err
 			}
 		}
-		// Without this Barrier, the break of d could also end the last Barrier on d at a rank that
-		// has not yet returned from it.
+		// Without this Barrier, a rank could still be in the last Barrier on d when another rank
+		// breaks d. The Barrier on d would then fail.
 		if err := collectives.Barrier(c); err != nil {
 			return err
 		}

@@ -193,8 +193,8 @@ func (g *group) chooseLongParts(n *node.Group, longest int) (node.LongParts, err
 	return g.chooseLongParts(n, longest)
 }
 
-// separate copies c.Send if the algorithm of r cannot send from the slice into which it receives, and
-// the caller has passed the same slice for both. The copy is in *room, which grows as needed.
+// separate copies c.Send if the caller has passed the same slice as Send and Recv, and the algorithm
+// of r needs two different slices. The copy is in *room, which grows as needed.
 func separate(c *message.Call, r *rule, room *[]byte) {
 	if r.limits&message.Apart == 0 {
 		return

@@ -29,8 +29,8 @@ const nowhere = -7
 
 func untouched(n int) []int { return slices.Repeat([]int{nowhere}, n) }
 
-// hood is the neighborhood of a rank in a topology. edges[j] is the index, among the destinations
-// of sources[j], of the edge that ends in block j of this rank.
+// hood is the neighborhood of a rank in a topology. The edge from sources[j] to this rank, which
+// fills block j, has the index edges[j] among the outgoing edges of sources[j].
 type hood struct {
 	comm           *runtime.Comm
 	sources, dests []int

@@ -23,10 +23,10 @@ type peer struct {
 var _ message.Peer = (*peer)(nil)
 
 // Tags in the private communicator. One tag, tagBlocking, is enough for all blocking operations,
-// because only one blocking operation is in progress at a time. Nonblocking operations use the tags
-// from tagStarted on, each by its number. tagValue is the tag of values that are sent without a
-// label. Nonblocking operations on an Intercomm use the tags from tagInter on for their steps within
-// a group.
+// because only one blocking operation is in progress at a time. The tag of a nonblocking operation
+// is tagStarted plus the operation's number modulo tagsStarted. tagValue is the tag of values that are sent
+// without a label. Nonblocking operations on an Intercomm use the tags from tagInter on for their
+// steps within a group.
 const (
 	tagBlocking = 0
 	tagStarted  = 1

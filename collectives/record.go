@@ -63,7 +63,7 @@ func (r *record) of(low uint64) (statement, bool) {
 	return found, true
 }
 
-// history returns a label for each recorded call, four bytes each, in no order. These labels have the
+// history returns a label for each recorded call, four bytes each, in no particular order. These labels have the
 // fingerprint of the call alone, whereas the labels of messages have the fingerprint of all blocking
 // calls so far.
 func (r *record) history() []byte {

@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Reduce combines the send of all members, element by element, and stores the result in recv of root.
-// At root, recv must have the length of send, and may be send itself. At the other members recv is
-// not used.
+// Reduce combines the slices send of all members, element by element, and stores the result in recv
+// of root. At root, recv must have the length of send, and may be send itself. At the other members
+// recv is not used.
 func Reduce[T any](c *runtime.Comm, send, recv []T, op Op, root int) error {
 	return reduce(new(call), c, send, recv, op, root).wait()
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ReduceScatter combines the send of all members, element by element, and stores block i of the
-// result, of counts[i] elements, in recv of member i. The blocks follow each other; send must be as
-// long as all blocks together. All members must pass the same counts. IReduceScatter and
+// ReduceScatter combines the slices send of all members, element by element, and stores block i of the
+// result in recv of member i. Block i has counts[i] elements. The blocks follow each other; send must
+// be as long as all blocks together. All members must pass the same counts. IReduceScatter and
 // ReduceScatterInit read counts before they return, so that the caller may change the slice afterwards.
 func ReduceScatter[T any](c *runtime.Comm, send, recv []T, counts []int, op Op) error {
 	return reduceScatter(new(call), c, send, recv, counts, op).wait()

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ReduceScatterBlock combines the send of all members, element by element, and stores block i of the
-// result in recv of member i. send must be Size times as long as recv.
+// ReduceScatterBlock combines the slices send of all members, element by element, and stores block i
+// of the result in recv of member i. send must be Size times as long as recv.
 func ReduceScatterBlock[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return reduceScatterBlock(new(call), c, send, recv, op).wait()
 }

@@ -92,8 +92,8 @@ func (r *reduction) abandon(err error) error {
 }
 
 // reduceTree combines the values of all members at rank 0. failure is the error of a value that could
-// not be encoded or decoded; it is also passed on to rank 0. err is the error of a message, after
-// which the communicator cannot be used.
+// not be encoded or decoded; this error is also sent on to rank 0. err is the error of a message;
+// after such an error the communicator cannot be used.
 func reduceTree[T any](r *reduction, v T, fn func(a, b T) T) (sum T, failure, err error) {
 	rank, size := r.comm.Rank(), r.comm.Size()
 	for step := 1; step < size; step <<= 1 {

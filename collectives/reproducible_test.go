@@ -25,8 +25,8 @@ func rounding(r, n int) []float64 {
 	return v
 }
 
-// reductions runs every reduction, AllReduce also nonblocking, and compares the bits of the results
-// with those of a loop over the ranks.
+// reductions runs every reduction (AllReduce also in its nonblocking form), and compares the bits
+// of each result with those of a loop over the ranks.
 func reductions(c *runtime.Comm, n int) error {
 	rank, size := c.Rank(), c.Size()
 	send, all := rounding(rank, n), fold(size, n, rounding, add)

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Scan combines the send of the members 0 to i, element by element, and stores the result in recv of
+// Scan combines the slices send of the members 0 to i, element by element, and stores the result in recv of
 // member i. recv must have the length of send, and may be send itself.
 func Scan[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return scan(new(call), c, message.Scan, send, recv, op).wait()
@@ -22,7 +22,7 @@ func ScanInit[T any](c *runtime.Comm, send, recv []T, op Op) *runtime.Persistent
 	return scan(new(call), c, message.Scan, send, recv, op).persist()
 }
 
-// ExScan combines the send of the members 0 to i-1, element by element, and stores the result in recv
+// ExScan combines the slices send of the members 0 to i-1, element by element, and stores the result in recv
 // of member i. recv must have the length of send, and may be send itself. At member 0, recv stays
 // unchanged.
 func ExScan[T any](c *runtime.Comm, send, recv []T, op Op) error {

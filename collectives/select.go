@@ -29,12 +29,12 @@ type situation struct {
 	spread bool
 	// perNode is the largest number of ranks on a node.
 	perNode int
-	// readable: ranks can read each other's private memory, or have not yet tried to.
+	// readable: ranks can read each other's private memory, or have not yet tried to read it.
 	readable bool
 	// apart: there are two ranks, each has a processor, and the two processors have no common cache.
 	apart bool
-	// pulls: there are two ranks with processors of their own. They exchange long blocks faster by reading
-	// private memory, or have not yet measured whether they do.
+	// pulls: there are two ranks with processors of their own, and they exchange long blocks faster by
+	// reading private memory. pulls is also true if the two ranks have not yet measured the two methods.
 	pulls bool
 	// smallMax, elemMax and laneMax are the results of node.Limits, in bytes.
 	smallMax, elemMax, laneMax int
@@ -46,7 +46,7 @@ type need uint32
 const (
 	near        need = 1 << iota // all ranks share memory
 	free                         // every rank has a processor
-	commutative                  // the operator commutes
+	commutative                  // the operator commutes, or there is no operator
 	fits                         // a contribution fits into a slot
 	allFit                       // the blocks of all ranks fit into a slot
 	two                          // exactly two ranks

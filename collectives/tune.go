@@ -138,8 +138,8 @@ func (t *Table) choice(s *situation) string {
 }
 
 // Tune sets the table by which the operations on c choose algorithms, from the next operation on. If
-// t is nil, they use the built-in table. Tune does not communicate. So all members must call it with
-// equal tables, and between the same two operations. GORUN_COLL has priority over t.
+// t is nil, they use the built-in table. Tune does not communicate. So all members must call Tune
+// between the same two operations, and with equal tables. GORUN_COLL has priority over t.
 func Tune(c *runtime.Comm, t *Table) error {
 	g, _, err := find(c)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // communicator is broken, and the process continues.
 func TestValuesWithoutMemory(t *testing.T) {
 	const length = 1 << 45
-	none := func(rank, of int) []uint64 { // the message that announces the lengths
+	none := func(rank, of int) []uint64 { // the message with which rank announces its lengths
 		words := make([]uint64, of)
 		words[rank] = length
 		return words

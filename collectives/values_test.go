@@ -251,8 +251,8 @@ func TestAbandonedReduceValue(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			cancel(ended)
 			if _, err := collectives.ReduceValue(c.WithContext(ctx), 1, nil, 0); err == nil {
-				// This ReduceValue has only sent a message, and has not waited. So the end of the
-				// context is tested with another operation, which waits.
+				// This ReduceValue has sent a message and waited for none, so the end of the
+				// context has not ended it. BcastValue waits, so that the test uses BcastValue.
 				_, err = collectives.BcastValue(c.WithContext(ctx), 1, 0)
 				if !errors.Is(err, context.Canceled) {
 					return fmt.Errorf("no end by the context: %w", err)

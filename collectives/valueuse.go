@@ -17,10 +17,10 @@ type valueUse struct {
 	site callsite.Site
 }
 
-// beginValues begins an operation with values. It returns an error if the communicator or the root is
-// not valid. If it returns no error, the caller must call end. If another goroutine of the rank is in
-// an operation with values on c, the error is ErrInUse, and the communicator is broken: otherwise the
-// members could not distinguish the messages of the two operations.
+// beginValues begins an operation with values. If it returns no error, the caller must call end. It
+// returns an error if the communicator or the root is not valid. If another goroutine of the rank is
+// in an operation with values on c, the error is ErrInUse. beginValues then breaks the communicator,
+// because the members could not distinguish the messages of the two operations.
 func beginValues(c *runtime.Comm, op string, root int) (*valueUse, error) {
 	g, _, err := find(c)
 	if err != nil {

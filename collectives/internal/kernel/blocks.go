@@ -6,7 +6,7 @@ package kernel
 // AVX2 registers or four NEON registers.
 const block = 64
 
-// body is an assembly loop over n bytes. n is a multiple of block and not 0.
+// body is an assembly loop over n bytes. n is a multiple of block, at least block.
 type body func(dst, a, b *byte, n int)
 
 // blocks returns the kernel that calls loop for the whole blocks of the operands, and tail for the

@@ -13,7 +13,8 @@ package message
 // Restrictions: none; blocks may differ in length. A message has one block, or several that
 // together have at most 64 KiB.
 // Cost: ceil(log p) alpha + (p-1) n beta for blocks of n bytes, one alpha more for each message of a
-// round after the first one, and a copy of all blocks at the sender and at the receiver.
+// round beyond the first message of that round, and a copy of all blocks at the sender and at the
+// receiver.
 func AllGatherPAT(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	p.Copy(c.RecvParts.Of(c.Recv, rank), c.Send)

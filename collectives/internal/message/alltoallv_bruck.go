@@ -82,10 +82,9 @@ func newBruckV(p Peer, c *Call) *bruckV {
 	return b
 }
 
-// bruckMost is the least value of a rank's limit, in bytes. The limit is the greater of two numbers:
-// bruckMost, and the total length of this rank's own parts, sent and received, times the number of
-// ranks. If all ranks have parts as long as this rank's parts, the operation can need as much memory
-// as the second number says.
+// bruckMost is the least value of a rank's limit, in bytes. The limit is bruckMost or, if it is
+// greater, the total length of this rank's own parts, sent and received, times the number of ranks.
+// An operation can need that much memory if all ranks have parts as long as this rank's parts.
 const bruckMost = 1 << 30
 
 // rounds calls do for each round k. step is 2^k, to and from are the ranks to exchange with.

@@ -1,8 +1,8 @@
 package message
 
 // The number of segments of a pipelined chain, and the least and the greatest length of a segment in
-// bytes. There are enough segments that the time until the chain is full is short compared with the
-// whole time. A segment is long enough that its latency is short compared with its transfer time.
+// bytes. The segments are so many that the time until the chain is full is a small part of the whole
+// time. A segment is so long that its latency is short compared with its transfer time.
 const (
 	chainStages = 16
 	chainLeast  = 4 << 10

@@ -84,7 +84,7 @@ type liar struct {
 func (l *liar) Exchange(to int, out []byte, from int, in []byte) error {
 	if !l.told {
 		l.told = true
-		out = append(slices.Clone(out[:8]), kernel.Bytes([]uint64{l.lie})...) // places 1 and 3 of the announcement
+		out = append(slices.Clone(out[:8]), kernel.Bytes([]uint64{l.lie})...) // the lengths at places 1 and 3
 	}
 	return l.member.Exchange(to, out, from, in)
 }

@@ -23,7 +23,7 @@ func newPAT(p Peer, parts Parts, buf []byte, extra int) (t *pat, scratch []byte)
 	return &pat{p: p, parts: parts, buf: buf, room: scratch[extra:]}, scratch[:extra]
 }
 
-// block returns the number of the block of the rank that is x before rank.
+// block returns the number of the block of the rank that is x ranks before the argument rank.
 func (t *pat) block(rank, x int) int { return (rank - x + t.p.Size()) % t.p.Size() }
 
 // message returns which blocks are in one message of the round of distance d. The message has the
@@ -41,11 +41,11 @@ func (t *pat) message(rank, x, d int) (end, bytes int) {
 	return end, bytes
 }
 
-// round exchanges the blocks of the round of distance d. This rank sends messages to the rank given by
-// the argument to. The messages have the blocks of the ranks that are 0, 2d, 4d, ... before the rank
-// given by out. It receives messages from the rank given by from, with the blocks of the ranks that
-// are 0, 2d, 4d, ... before the rank given by in. For each received block, round calls take: got is
-// the received block, own is the place of this block in t.buf.
+// round exchanges the blocks of the round of distance d. The arguments to, out, from and in are ranks.
+// This rank sends the blocks of the ranks that are 0, 2d, 4d, ... before out, in messages whose
+// destination is to. It receives the blocks of the ranks that are 0, 2d, 4d, ... before in, in messages
+// whose source is from. For each received block, round calls take: got is the received block, own is
+// the place of this block in t.buf.
 func (t *pat) round(d, to, out, from, in int, take func(own, got []byte)) error {
 	most := len(t.room) / 2
 	for sent, taken := 0, 0; ; {

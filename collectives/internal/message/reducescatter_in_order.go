@@ -16,11 +16,12 @@ func ReduceScatterInOrder(p Peer, c *Call) error {
 	return err
 }
 
-// combineShare is a reduce-scatter. Rank q gets the combination of all ranks' contributions to the
-// share of rank q. share(q) is this rank's contribution to the share of rank q. combineShare sends
-// share(q) to rank q, for all q. It receives all ranks' contributions to this rank's share, and combines
-// them from left to right. The result is in dst or, if dst is nil, in scratch memory. If there is only
-// one rank, the result is share(0) itself. dst may be the same memory as share(q) of this rank's own q.
+// combineShare is a reduce-scatter. Rank q gets the combination of all ranks' contributions to the share
+// of rank q. share(q) is this rank's contribution to the share of rank q. combineShare sends share(q) to
+// rank q, for all q. It receives all ranks' contributions to this rank's share, and combines them from
+// left to right. The result is in dst or, if dst is nil, in scratch memory. If there is only one rank,
+// the result is share(0) itself. dst may be the same memory as this rank's contribution to its own
+// share.
 func combineShare(p Peer, share func(q int) []byte, dst []byte, r Reduction) ([]byte, error) {
 	rank, size := p.Rank(), p.Size()
 	own := share(rank)

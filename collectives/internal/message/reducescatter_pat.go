@@ -8,7 +8,7 @@ package message
 // i, i+1, ..., i-1 of the ranks. Parts may be empty. A message has one part, or several that
 // together have at most 64 KiB.
 // Cost: ceil(log p) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all, one alpha more
-// for each message of a round after the first one, and a copy of all parts.
+// for each message of a round beyond the first message of that round, and a copy of all parts.
 func ReduceScatterPAT(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	t, acc := newPAT(p, c.SendParts, nil, len(c.Send))

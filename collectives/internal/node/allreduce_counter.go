@@ -6,8 +6,8 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 // member writes its contribution and counts its arrival. The last member to arrive combines all
 // contributions, in rank order, and releases the others. recv may be the same memory as send.
 //
-// Restrictions: len(send) <= SmallMax. Cost: p n (beta + gamma) at the last member, and one switch of
-// the processor to another member per member if members share processors.
+// Restrictions: len(send) <= SmallMax. Cost: p n (beta + gamma) at the last member and, if members
+// share processors, one switch between members for each member.
 func (g *Group) AllReduceCounter(send, recv []byte, r message.Reduction) error {
 	n, mine, err := g.begin()
 	if err != nil {

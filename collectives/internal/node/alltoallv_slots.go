@@ -6,7 +6,7 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 type LongParts int
 
 const (
-	// BySegments copies through shared memory, as AllToAllPipeline.
+	// BySegments copies through shared memory, as AllToAllPipeline does.
 	BySegments LongParts = iota
 	// ByReads copies from the senders' private memory. It requires CanPull.
 	ByReads
@@ -132,9 +132,8 @@ func (g *Group) longByReads(c *message.Call, n uint64) error {
 	})
 }
 
-// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n.
-// Empty parts are always in a slot. So in this exchange an empty part stands for a part that is in a
-// slot.
+// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n. In
+// place of each part that is in a slot, it sends an empty part. (Empty parts are always in a slot.)
 func (g *Group) longByMessages(p message.Peer, c *message.Call, n uint64) error {
 	for k := 1; k < g.size; k++ {
 		to, from := (g.rank+k)%g.size, (g.rank-k+g.size)%g.size

@@ -11,8 +11,8 @@ package node
 // the other members run. If another member ran first, it would have to wait until root gets a
 // processor.
 //
-// Restrictions: none. Cost: p atomic additions to one cache line, and one switch of the processor to
-// another member per member if members share processors.
+// Restrictions: none. Cost: p atomic additions to one cache line and, if members share processors,
+// one switch between members for each member.
 func (g *Group) BarrierCounter() error {
 	leader := g.leader
 	g.leader = noLeader

@@ -16,8 +16,8 @@
 // A part has several buffers, which are used in turn. Before a rank writes a buffer again, all other
 // ranks must have finished with the contents of the buffer. If every rank waits for every other rank
 // in an operation, the writer needs no check, because a rank that has begun step n has finished step
-// n-1. In other operations each rank writes a done word, and the writer of a buffer reads the done
-// words before it reuses the buffer.
+// n-1. In other operations each rank writes the last step that it has finished into its done word. The
+// writer of a buffer then reads the done words before it reuses the buffer.
 //
 // # Order of operands
 //

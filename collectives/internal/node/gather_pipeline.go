@@ -45,7 +45,7 @@ func (f *ring) put(b []byte, s uint64) error {
 	return nil
 }
 
-// fetchAll copies segment s of every other member to window i of that member's block of recv. It
+// fetchAll copies segment s of every other member to piece i (see window) of that member's block of recv. It
 // begins with the member after this one, so that the members do not all read the same part at the
 // same time.
 func (f *ring) fetchAll(recv []byte, parts message.Parts, i, each int, s uint64) error {

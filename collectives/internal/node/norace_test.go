@@ -2,6 +2,6 @@
 
 package node_test
 
-// stride is the distance between two of the looks (see schedule) after which the tests let a member
-// pause.
+// stride is the number of looks (calls of Memory.Signal or Memory.Await, see schedule) between two
+// looks after which the tests let a member pause.
 const stride = 1

@@ -155,7 +155,7 @@ func (l *peerReads) during(b []byte, pull func(l *peerReads) error) error {
 	return err
 }
 
-// nobody is passed to during as pull if this member reads from no other member.
+// nobody is the argument pull of during at a member that reads from no other member.
 func nobody(*peerReads) error { return nil }
 
 // lend begins the next operation and exposes b: the others may read it from now on.
@@ -185,7 +185,7 @@ func (l *peerReads) pullPart(q int, dst []byte) error {
 	return l.pull(q, int(l.cards[q].part.Load()), dst)
 }
 
-// pull waits until member q exposes its slice, and copies len(dst) bytes from offset off of it.
+// pull waits until member q exposes its slice, and copies len(dst) bytes from offset off of that slice.
 func (l *peerReads) pull(q, off int, dst []byte) error {
 	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
 		return err

@@ -2,9 +2,10 @@ package node
 
 // slotsMin and slotsMax bound the number of slots, the small buffers, of a part. The number is a
 // power of two. With several slots a root can run ahead of its readers. If each member has a
-// processor, the root then seldom reads the done words of the readers, which cross between
-// processors. If members share processors, a member executes many operations in a time slice. A part
-// has more than slotsMin slots only if the slots of all parts together have at most slotsBytes bytes.
+// processor, the root then seldom has to fetch the cache lines with the readers' done words from
+// their processors. If members share processors, a member executes many operations in a time slice. A
+// part has more than slotsMin slots only if the slots of all parts together have at most slotsBytes
+// bytes.
 const (
 	slotsMin   = 16
 	slotsMax   = 64

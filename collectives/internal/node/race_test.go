@@ -2,6 +2,7 @@
 
 package node_test
 
-// stride is the distance between two of the looks (see schedule) after which the tests let a member
-// pause. It is larger than without the race detector, which makes the tests ten times slower.
+// stride is the number of looks (calls of Memory.Signal or Memory.Await, see schedule) between two
+// looks after which the tests let a member pause. It is larger than without the race detector,
+// which makes the tests ten times slower.
 const stride = 7

@@ -53,7 +53,7 @@ func (f *ring) laneIn(from, to int) int {
 	return to
 }
 
-// putAll copies window i of every other member's block to that member's lane of this member's segment
+// putAll copies piece i (see window) of every other member's block to that member's lane of this member's segment
 // s, and publishes the segment.
 func (f *ring) putAll(send []byte, parts message.Parts, i, each int, s uint64) error {
 	mine, err := f.acquire(s)

@@ -137,7 +137,7 @@ func (s *statements) of(q int, n uint64) (Call, bool) {
 }
 
 // same reports whether the last call of member q equals the call with the same number of this member,
-// me. It returns true only if this is one of the last three calls of this member. If same returns
+// me. It returns true only if the call is one of this member's last three calls. If same returns
 // false, the calls may be equal or not.
 func (s *statements) same(me, q int) bool {
 	n := s.latest(q)

@@ -26,8 +26,9 @@ type event struct {
 
 func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.turn < o.turn }
 
-// agenda is the priority queue of the events to come. It is a heap in which a node has four children,
-// so that it has fewer levels than a binary heap. The children of a node are adjacent in memory.
+// agenda is the priority queue of the events to come. It is a heap in which an event has four
+// children, so that the heap has fewer levels than a binary heap. The children of an event are
+// adjacent in memory.
 type agenda struct {
 	events []event
 	turn   uint64

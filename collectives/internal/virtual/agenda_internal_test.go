@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAgenda checks that events come in the order of their times, also if others are added in
-// between. Events of the same time come in the order in which they were added.
+// TestAgenda checks that events come in the order of their times, even if further events are added
+// meanwhile. Events of the same time come in the order in which they were added.
 func TestAgenda(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))

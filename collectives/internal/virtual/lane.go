@@ -8,8 +8,8 @@ type envelope struct {
 	payload         []byte // copy of the sender's bytes; empty if the sender's buffer has no memory
 	// offered and demanded are the steps of a rendezvous. offered: the announcement has reached the
 	// receiver. demanded: the receiver has requested the message. arrived: the message has arrived, and
-	// is complete at the receiver at the time that the field at has. released: the receiver has received
-	// the message before the sender began to wait for this; the field at then has the time at which the
+	// is complete at the receiver at the time in the field at. released: the receiver has received the
+	// message. If the sender was not waiting at that moment, the field at then has the time at which the
 	// sender may continue.
 	offered, demanded, arrived, released bool
 	at                                   Time

@@ -66,7 +66,7 @@ type Arena struct {
 	// guarded, contiguous: see Config.
 	guarded, contiguous bool
 
-	// mu guards all fields below. It is a leaf in the order of locks.
+	// mu guards all fields below. While it is held, only mem is called.
 	mu      sync.Mutex
 	heap    heap
 	shelves []shelf

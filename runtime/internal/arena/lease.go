@@ -41,8 +41,8 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// Lease is the handle of memory that this rank holds. It is a plain value. After Free or
-// Give every copy of it is stale; the arena detects that by the epoch.
+// Lease is the handle of memory that this rank holds. It is a plain value. After Free or Give every
+// copy of it is stale. The arena detects a stale copy by its epoch, a number that no other Lease has.
 type Lease struct {
 	// Off is where the memory begins, in bytes from the start of the range.
 	Off int

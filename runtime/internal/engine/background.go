@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// tick is the time between two polls of the background while the rank makes calls. After a
-// tick without calls, the background sleeps until an arrival.
+// tick is the time between two polls of the background goroutine while the rank makes calls. After
+// a tick without calls, the background goroutine sleeps until an arrival.
 const tick = 10 * time.Millisecond
 
 // background is the state of the goroutine that handles arrivals while no goroutine waits, see
@@ -66,8 +66,8 @@ func (e *Engine) runBackground() {
 	}
 }
 
-// lingerPolls is the number of polls in a row without result after which the background stops
-// polling for Gets and Puts until the next tick. These polls take about a millisecond.
+// lingerPolls is the number of polls in a row without result after which the background goroutine
+// stops polling for Gets and Puts until the next tick. These polls take about a millisecond.
 const lingerPolls = 1000
 
 // drain polls until two polls in a row find nothing. While Gets or Puts are under way, it polls until

@@ -74,7 +74,7 @@ func tell(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	require.True(tb, sent)
 }
 
-// naive builds a batch of the actor messages that tell sends.
+// naive builds a batch of the actor messages that the function tell sends.
 func naive(numbers []int, n int) []byte {
 	var b []byte
 	for _, number := range numbers {

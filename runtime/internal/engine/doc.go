@@ -39,8 +39,8 @@
 // deferred call, so mu is also unlocked after a panic. A panic in a transport or in a wait ends the
 // engine (guard.go).
 //
-// A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until the
-// poller completes their request or passes the token on. When no goroutine waits, a background
+// A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until
+// the poller completes their request or passes the token on. When no goroutine waits, a background
 // goroutine handles arrivals. Package progress decides what each goroutine does, and the engine
 // carries out the decisions (wait.go, background.go, serve.go). The engine reports each event to the
 // token by a call of a method. The function obey carries out the result of the call. A wait for a

@@ -118,7 +118,7 @@ func play(w *world, s scene, steps int, interfere func(send, receive engine.Hand
 	w.step(steps)
 	interfere(send, receive)
 	if receive == (engine.Handle{}) {
-		// Let the receive meet the interference or its consequences.
+		// Let the interference and its consequences take effect before the receive is posted.
 		w.step(pause)
 		post()
 	}

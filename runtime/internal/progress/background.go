@@ -44,14 +44,15 @@ func (t *Token) NextBackground(in Input) (Action, Ready) {
 	return t.pause(), r
 }
 
-// Drains reports whether the background continues to poll: it has the token, and no parked
-// goroutine wants it.
+// Drains reports whether the background goroutine continues to poll: it has the token, and no
+// parked goroutine wants it.
 func (t *Token) Drains() bool {
 	return t.state == Draining && t.parked.first == nil && !t.closed
 }
 
 // tick is the event that a tick has ended. If the serving goroutine has been in the same work since
-// the last tick, tick passes the token on. If the token is free, the background takes it and polls.
+// the last tick, tick passes the token on. If the token is free, the background goroutine takes it
+// and polls.
 func (t *Token) tick() (Action, Ready) {
 	late := t.state == Working && t.shifts == t.shiftSeen
 	t.shiftSeen = t.shifts
@@ -72,8 +73,8 @@ func (t *Token) tick() (Action, Ready) {
 	return t.pause(), r
 }
 
-// pause returns the action Pause, in which the background waits for the next tick, or Done after
-// Close.
+// pause returns the action Pause, in which the background goroutine waits for the next tick, or
+// Done after Close.
 func (t *Token) pause() Action {
 	t.callsSeen = t.calls
 	if t.closed {

@@ -21,10 +21,10 @@
 //	Next     returns the next action, again and again: Poll; then Spin, Yield or Arm, as Pace
 //	         decides; Sleep after Arm; Park without the token; finally Done
 //
-// The driver releases its lock during Spin, Yield, Sleep and Park, and during Pause and Rest
-// of the background. It carries out everything else with the lock held. Before a sleep, the order
-// is: prepare the Sleeper, arm the transports, check the words of memory, check whether the wait
-// is over. Therefore no ring is lost.
+// The driver releases its lock during Spin, Yield, Sleep and Park, and during Pause and Rest of the
+// background goroutine. It carries out everything else with the lock held. Before a sleep, the
+// order is: prepare the Sleeper, arm the transports, check the words of memory, check whether the
+// wait is over. Therefore no ring is lost.
 //
 // # Transitions
 //
@@ -33,7 +33,7 @@
 // Wake stands for Ready.Wake, and - stands for an empty Ready. A comma separates alternatives. "same"
 // means that the state does not change. An event that is not listed for a state does not change the
 // state, and its Ready is empty. The table omits Resume. Close returns Resume. Next returns Resume
-// for the last goroutine that ends its sleep while the background rests.
+// for the last goroutine that ends its sleep while the background goroutine rests.
 //
 //	event                  from                             to                does
 //	TryBegin               Free                             Polling, Serving  -

@@ -8,8 +8,8 @@ package progress
 const (
 	moveArm  = modelRoutines
 	moveTick = 2 * modelRoutines
-	// The first move in which the sleep of a goroutine ends by itself. Each goroutine has such a
-	// move, also the background.
+	// The first move in which the sleep of a goroutine ends by itself. Each goroutine, the
+	// background goroutine included, has such a move.
 	moveNap   = moveTick + 1
 	moveCome  = moveNap + modelRoutines
 	moveWord  = moveCome + 2

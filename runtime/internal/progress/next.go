@@ -21,9 +21,9 @@ const (
 	Sleep
 	// Park: block, without the lock, until an event returns this goroutine as Ready.Wake.
 	Park
-	// Pause: the background blocks until its next tick or until Resume, without the lock.
+	// Pause: the background goroutine blocks until its next tick or until Resume, without the lock.
 	Pause
-	// Rest: the background blocks until Resume, without the lock.
+	// Rest: the background goroutine blocks until Resume, without the lock.
 	Rest
 )
 

@@ -9,8 +9,8 @@ func (t *Token) Serve(w *Waiter) {
 }
 
 // Work is the event that the serving goroutine leaves the engine to run handlers. If it has the
-// token, it keeps the token. If the work lasts from one tick of the background to the next, the
-// background passes the token on.
+// token, it keeps the token. If the work lasts from one tick of the background goroutine to the
+// next, the background goroutine passes the token on.
 func (t *Token) Work() {
 	t.shifts++
 	if t.holder == t.server {

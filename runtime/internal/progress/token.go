@@ -12,12 +12,12 @@ const (
 	Polling
 	// Serving: the serving goroutine has the token and polls.
 	Serving
-	// Draining: the background has the token and polls.
+	// Draining: the background goroutine has the token and polls.
 	Draining
 	// Asleep: a waiting goroutine or the serving one sleeps with the token. The transports are
 	// armed.
 	Asleep
-	// Idle: the background sleeps with the token. The transports are armed.
+	// Idle: the background goroutine sleeps with the token. The transports are armed.
 	Idle
 	// Working: the serving goroutine has the token and runs handlers, outside of the engine. No
 	// goroutine polls.
@@ -40,7 +40,7 @@ type Do uint8
 const (
 	// Disarm: disarm the transports.
 	Disarm Do = 1 << iota
-	// Resume: end the background's Pause or Rest.
+	// Resume: end the Pause or Rest of the background goroutine.
 	Resume
 	// Ring: ring the Sleeper.
 	Ring
@@ -65,17 +65,17 @@ type Token struct {
 	woke   bool    // a goroutine was made runnable since the last Woken
 	failed bool    // Fail was called
 	closed bool    // Close was called
-	rests  bool    // the background rests until Resume
+	rests  bool    // the background goroutine rests until Resume
 	holder *Waiter // the goroutine that has the token, or nil
 	calls  uint64  // number of calls of Called
 
-	asleep list // goroutines in Sleep, with or without the token, except the background
+	asleep list // goroutines in Sleep, with or without the token, except the background goroutine
 	parked list
 	words  list // members of asleep and parked with Word
 	server *Waiter
 
 	background        Waiter
-	callsSeen         uint64 // value of calls when the background last paused
+	callsSeen         uint64 // value of calls when the background goroutine last paused
 	shifts, shiftSeen uint64 // number of calls of Work; its value at the last tick
 }
 
@@ -92,7 +92,7 @@ func (t *Token) State() State { return t.state }
 func (t *Token) Has(w *Waiter) bool { return t.holder == w }
 
 // Called counts a call of the program into the engine. While the program makes calls, the
-// background does not sleep with the token.
+// background goroutine does not sleep with the token.
 func (t *Token) Called() { t.calls++ }
 
 // Calls returns how often Called was called.
@@ -197,8 +197,9 @@ func (t *Token) Urge() Ready {
 	return Ready{}
 }
 
-// Dislodge is the event that a nonblocking call is about to poll. If the background sleeps, it ends
-// its sleep, and the transports are disarmed, so that senders need not ring a rank that is active.
+// Dislodge is the event that a nonblocking call is about to poll. If the background goroutine
+// sleeps, its sleep ends, and the transports are disarmed, so that senders need not ring a rank
+// that is active.
 func (t *Token) Dislodge() Ready {
 	if t.state != Idle {
 		return Ready{}
@@ -211,7 +212,7 @@ func (t *Token) Dislodge() Ready {
 // for the waiting goroutines.
 func (t *Token) Fail() { t.failed = true }
 
-// Close is the event that the background has to end.
+// Close is the event that the background goroutine has to end.
 func (t *Token) Close() Ready {
 	t.closed, t.rests = true, false
 	if t.state == Idle {
