@@ -49,8 +49,8 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// The messages and the shared memory of the collectives on a communicator are separate from the
-// user's messages, and from the collectives on a Dup and on the parts of a Split.
+// The collectives on a communicator do not receive the user's messages. They share neither messages
+// nor memory with the collectives on a Dup or on the parts of a Split.
 func TestCommunicatorsAreSeparate(t *testing.T) {
 	world(t, 6, func(c *runtime.Comm) error {
 		pending := runtime.Irecv(c, make([]int, 1), runtime.AnySource, runtime.AnyTag)

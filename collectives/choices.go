@@ -15,7 +15,8 @@ type choices struct {
 	all map[*rule]choice
 }
 
-// choice has the number and the lengths of the operations that have used one rule.
+// choice has the number and the lengths of the operations that have used one rule (an algorithm
+// with its conditions).
 type choice struct {
 	least, most int // the shortest and the longest length, in bytes
 	times       int // the number of operations

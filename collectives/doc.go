@@ -105,13 +105,14 @@
 // In all other cases, the order of the operands is the order of the ranks. The grouping of the operands
 // (where the parentheses are) depends on the algorithm.
 //
-// With gorun -reproducible, or GORUN_REPRODUCIBLE=1 (or true) at all ranks, the result of a reduction
-// has the same bits as a loop over the ranks, ((x0 op x1) op x2) op .... The result of a scan at rank
-// i has the same bits as a loop over the ranks 0 to i (Scan) or 0 to i-1 (ExScan). The bits depend
-// only on the operands. They do not depend on the nodes, the algorithm, the length of the vector or
-// the form of the call. On one node this setting costs no time. Between nodes, in a short reduction,
-// each of p ranks sends p-1 messages instead of log p messages. If GORUN_COLL names an algorithm that
-// combines in another order, gorun uses another algorithm instead.
+// The option gorun -reproducible, or GORUN_REPRODUCIBLE=1 (or true) at all ranks, makes reductions
+// reproducible. The result of a reduction then has the same bits as a loop over the ranks, ((x0 op
+// x1) op x2) op .... The result of a scan at rank i has the same bits as a loop over the ranks 0 to i
+// (Scan) or 0 to i-1 (ExScan). The bits depend only on the operands. They do not depend on the nodes,
+// the algorithm, the length of the vector or the form of the call. On one node this option costs no
+// time. Between nodes, in a short reduction, each of p ranks sends p-1 messages instead of log p
+// messages. If GORUN_COLL names an algorithm that combines in another order, gorun uses another
+// algorithm instead.
 //
 // # Algorithms
 //

@@ -86,9 +86,9 @@ func inAllDomains(c *runtime.Comm) error {
 	return errors.Join(err, equal(c, "allreduce", []int64{long[0], long[len(long)-1]}, []int64{0, int64(c.Size() * (len(long) - 1))}))
 }
 
-// An algorithm with a level of domains is used only if GORUN_COLL or a table names it, if the ranks of
-// a node are in several domains, and if at least one of these domains has several ranks. It is not
-// used if GORUN_REPRODUCIBLE fixes the order of a reduction.
+// An algorithm with a level of domains is used only if GORUN_COLL or a table names it. The ranks of a
+// node must also be in several domains, of which at least one has several ranks. It is not used if
+// GORUN_REPRODUCIBLE fixes the order of a reduction.
 func TestDomainsAreChosen(t *testing.T) {
 	for _, c := range topologies[:6] {
 		world(t, len(c.nodes), func(w *runtime.Comm) error {

@@ -17,8 +17,9 @@ func raggedCount(i, n int) int { return (5*i + n) % (n + 1) }
 // to.
 func pairCount(from, to, n int) int { return (3*from + 5*to + n) % (n + 1) }
 
-// blocksOf returns the counts and displacements of size blocks in the reverse order of the ranks,
-// with a gap of one element before and after each, and the length of the buffer.
+// blocksOf returns the counts and displacements of blocks, one for each of size ranks, and the
+// length of the buffer. The blocks are in the reverse order of the ranks, with a gap of one element
+// before and after each.
 func blocksOf(size int, count func(i int) int) (counts, displs []int, length int) {
 	counts, displs, length = make([]int, size), make([]int, size), 1
 	for i := size - 1; i >= 0; i-- {
@@ -189,9 +190,9 @@ func allToAllTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	return k
 }
 
-// allToAllVTrial returns the trial of an AllToAllV. If inPlace is true, two ranks send each other the
-// same number of elements, and there are no displacements, because sent and received blocks have the
-// same place.
+// allToAllVTrial returns the trial of an AllToAllV. If inPlace is true, sent and received blocks have
+// the same place. So two ranks send each other the same number of elements, and there are no
+// displacements.
 func allToAllVTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	rank, size := c.Rank(), c.Size()
 	toAll, toDispls, length := blocksOf(size, func(i int) int { return pairCount(rank, i, n) })

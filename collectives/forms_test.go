@@ -60,7 +60,8 @@ func blocking(all []trial) error {
 }
 
 // nonblocking starts all trials and an exchange of messages of the program, and waits for all
-// requests, either with one WaitAll or in the order of completion with WaitAny.
+// requests. If the argument any is true, it waits with WaitAny in the order of completion,
+// otherwise with one WaitAll.
 func nonblocking(c *runtime.Comm, all []trial, any bool) error {
 	next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
 	got := make([]int, 1)

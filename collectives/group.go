@@ -36,8 +36,8 @@ type group struct {
 	// levels is nil before the first operation. If nested is false, levels is always nil.
 	parts  tier.Parts
 	levels *tier.Nested
-	// deep has the operations of three levels: within domains, between the domains of a node, and
-	// between nodes. It is nil before the first operation of three levels.
+	// deep has the operations of three levels: within domains (see domains), between the domains of
+	// a node, and between nodes. It is nil before the first operation of three levels.
 	deep    *tier.Nested
 	domains domains
 	// apart is true if there are two members, each of which has a processor, and the two processors
@@ -290,8 +290,9 @@ func (g *group) end(op message.Operation, err error) error {
 }
 
 // lostWithin returns the error of an operation that ended with err and broke the communicator c. If
-// err is the loss of a rank, the result also wraps ErrCommBroken, because only timing decides which
-// members detect the loss and which members are notified of the break.
+// err is the loss of a rank, the result also wraps ErrCommBroken. So all members get both errors,
+// although only timing decides which members detect the loss and which members are notified of the
+// break.
 func lostWithin(c *runtime.Comm, err error) error {
 	var lost *runtime.PeerError
 	broken := c.Err()

@@ -76,9 +76,9 @@ func (s *side) theirs(from, n int) []int {
 	return all
 }
 
-// eachRoot runs a test with every rank of both groups as the root. The test gets four arguments: root
-// is the argument root that this rank must pass; at is true if this rank is the root; other is true if
-// this rank is in the group without the root; and of is the rank of the root in the root's group.
+// eachRoot runs a test with every rank of both groups as the root. The test gets four arguments. root
+// is the argument root that this rank must pass. at is true if this rank is the root. other is true if
+// this rank is in the group without the root. of is the rank of the root in the root's group.
 func (s *side) eachRoot(test func(root int, at, other bool, of int)) {
 	for of := range 2 {
 		size := s.our

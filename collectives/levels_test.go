@@ -18,8 +18,8 @@ var placements = [][]int{
 	{0, 1, 2, 0, 1, 2, 0, 0},
 }
 
-// Operations of ranks on several nodes give right results where nodes have different numbers of
-// ranks, where the ranks of a node are not consecutive, and with operators that do not commute.
+// Operations of ranks on several nodes give right results, also with operators that do not commute.
+// Nodes may have different numbers of ranks, and the ranks of a node need not be consecutive.
 func TestTwoLevels(t *testing.T) {
 	then := collectives.Func(compose, false)
 	for _, nodes := range placements {

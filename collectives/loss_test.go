@@ -100,8 +100,8 @@ func leaveOut(w *runtime.World) error {
 	return collectives.Barrier(w.Comm())
 }
 
-// If one rank has returned from its program while the other ranks wait in a collective operation, the
-// report of the hanging job names that rank, the operation, and the source line of the operation.
+// One rank returns from its program while the other ranks wait in a collective operation. The report
+// of the hanging job names that rank, the operation, and the source line of the operation.
 func TestReportNamesTheRankThatLeft(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

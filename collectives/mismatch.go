@@ -111,8 +111,8 @@ func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject u
 	return c.WorldRank(low)
 }
 
-// ask returns another member's description of one of its calls, or a zero statement if the member
-// does not answer or no longer has a record of the call.
+// ask returns another member's description of one of its calls. If the member does not answer, or
+// no longer has a record of the call, ask returns a zero statement.
 func ask(c *runtime.Comm, rank int, subject uint64) statement {
 	text, err := c.Inquire(rank, subject)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A message whose length differs from the length that all members agreed on is an error that names
-// both lengths, although its label belongs to the same call.
+// If a message has another length than all members agreed on, the receiver gets an error that names
+// both lengths, even if the label of the message belongs to the same call.
 func TestMessagesOfAnotherLength(t *testing.T) {
 	const want = 4
 	for name, meet := range map[string]func(p *peer, out, in []byte) error{

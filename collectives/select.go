@@ -25,7 +25,8 @@ type situation struct {
 	// nested: several ranks share a node, but not all ranks do. inOrder: nested is true, and the ranks of each
 	// node precede the ranks of the next node.
 	nested, inOrder bool
-	// spread: the ranks of this node are in several domains, and at least one domain has several ranks.
+	// spread: the ranks of this node are in several domains (see domains), and at least one domain has
+	// several ranks.
 	spread bool
 	// perNode is the largest number of ranks on a node.
 	perNode int
@@ -115,7 +116,7 @@ func (n need) when(ok bool) need {
 	return 0
 }
 
-// line is a line of the table: an algorithm and the conditions under which it is best.
+// line is a line of the variable table: an algorithm and the conditions under which it is best.
 type line struct {
 	op   message.Operation
 	name string

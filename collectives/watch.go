@@ -93,9 +93,9 @@ func (w *watch) look(g watched) {
 func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) != 0 }
 func (g *group) latest() uint64 { return g.blocking.highest() }
 
-// compare asks the members that the blocking operation waits for, and the next rank, for their calls,
-// and breaks the communicator if the calls of one of them differ. Asking the next rank is enough to
-// find any difference: if the calls of two members differ, then the calls of two neighbours in the
+// compare asks the members that the blocking operation waits for, and the next rank, for their calls.
+// If the calls of one of them differ, compare breaks the communicator. Asking the next rank is enough
+// to find any difference: if the calls of two members differ, then the calls of two neighbours in the
 // ring of all ranks differ, too.
 func (g *group) compare(number uint64) {
 	if g.home.Err() != nil {

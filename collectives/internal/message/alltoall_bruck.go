@@ -5,9 +5,9 @@ package message
 // d ranks after its source moves by 2^k ranks in each round k for which bit k of d is set. c.Recv
 // may be the same memory as c.Send.
 //
-// Restrictions: none. Cost: ceil(log p) (alpha + n p/2 beta) for blocks of n bytes, a copy of all
-// blocks before and after the rounds, and a copy of up to half of the blocks at the beginning and at
-// the end of each round; best for small blocks.
+// Restrictions: none. Cost: ceil(log p) (alpha + n p/2 beta) for blocks of n bytes, and copies: of
+// all blocks before and after the rounds, and of up to half of the blocks at the beginning and at
+// the end of each round. Best for small blocks.
 func AllToAllBruck(p Peer, c *Call) error {
 	send, recv := c.Send, c.Recv
 	rank, size, n := p.Rank(), p.Size(), len(send)/p.Size()

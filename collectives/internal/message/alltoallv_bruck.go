@@ -8,7 +8,7 @@ import (
 
 // AllToAllVBruck copies part j of c.Send of rank i to part i of c.Recv of rank j, for all i and j.
 // It executes the rounds of AllToAllBruck twice. The first time it sends the lengths of the parts,
-// so that each rank learns the lengths of the parts that it will forward; the second time it sends
+// so that each rank learns the lengths of the parts that it will forward. The second time it sends
 // the parts. c.Recv may be the same memory as c.Send. (K. Fan, T. Gilray, V. Pascucci, X. Huang, K.
 // Micinski, S. Kumar, "Optimizing the Bruck algorithm for non-uniform all-to-all communication",
 // HPDC 2022. In their algorithm each round sends the lengths and then the parts.)
@@ -18,8 +18,8 @@ import (
 // parts.
 //
 // Restrictions: none. Cost: 2 ceil(log p) alpha + ceil(log p) (n + 8) p/2 beta for parts of n
-// bytes, a copy of all parts before and after the rounds, and a copy of up to half of the parts at
-// the beginning and at the end of each round; best for short parts.
+// bytes, and copies: of all parts before and after the rounds, and of up to half of the parts at
+// the beginning and at the end of each round. Best for short parts.
 func AllToAllVBruck(p Peer, c *Call) error {
 	b := newBruckV(p, c)
 	if err := b.rounds(b.learn); err != nil {

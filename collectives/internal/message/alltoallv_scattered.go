@@ -7,7 +7,7 @@ const scatteredWindow = 32
 // AllToAllVScattered copies part j of c.Send of rank i to part i of c.Recv of rank j, for all i and
 // j. A rank starts 32 of the exchanges of AllToAllVPairwise at the same time, and waits until they
 // are complete before it starts the next 32. So a late rank does not delay the other parts of the
-// same 32 exchanges, and a rank waits for the latency of short parts only once for 32 parts.
+// same 32 exchanges. If parts are short, a rank waits for the latency only once for 32 parts.
 //
 // Source: MPICH, alltoallv_intra_scattered. Restrictions: c.Recv is not the same memory as c.Send.
 // Cost: ceil((p-1)/32) alpha + (p-1) n beta for parts of up to n bytes.

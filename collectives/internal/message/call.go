@@ -35,9 +35,9 @@ type Call struct {
 	Root                 int
 	Reduction            Reduction
 	// Sources and Dests are the ranks of the neighbors; a negative number means that there is no
-	// neighbor. If a rank d is in Dests several times, the parts for d arrive in order: d receives
-	// the first of these parts at the first place of this rank in the Sources of d, the second part
-	// at the second place, and so on.
+	// neighbor. If a rank d is in Dests several times, this rank is in the Sources of d as often.
+	// The parts for d arrive in order: the first part is received at the first of these places in
+	// Sources, the second part at the second place, and so on.
 	Sources, Dests []int
 }
 

@@ -11,7 +11,7 @@ type Algorithm struct {
 	// result is wrong.
 	Limits Limits
 	// LeftToRight is true if a reduction combines each element in the order of a loop over the ranks,
-	// ((x0 op x1) op x2) op ..., so that the bits of the result depend only on the operands.
+	// ((x0 op x1) op x2) op .... The bits of the result then depend only on the operands.
 	LeftToRight bool
 }
 

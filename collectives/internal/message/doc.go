@@ -5,8 +5,9 @@
 // Each algorithm has a file of its own, and communicates by the methods of Peer. Its doc comment has
 // its source, its restrictions, and its cost for p ranks. A message of n bytes takes the time alpha +
 // n*beta, and combining n bytes takes the time n*gamma. Logarithms are to the base 2. In these
-// comments c.Send and c.Recv are the buffers of the Call c; n is the length of c.Send or c.Recv in
-// bytes, except where a comment defines it differently.
+// comments c.Send and c.Recv are the buffers of the Call c. Except where a comment defines n
+// differently, n is the length of c.Send or c.Recv in bytes. A part is a block in an operation with
+// counts; the parts of a buffer may differ in length.
 //
 // Every algorithm is in the catalog. Package collectives, its simulation and the tests find the
 // algorithms there.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// errParts is the error of a call in which this rank is its own neighbor and the parts that it sends
-// to itself differ in number or length from the parts that it receives from itself.
+// errParts is the error of a call in which this rank is its own neighbor, and sends other parts to
+// itself than it expects from itself: the parts differ in number or length.
 var errParts = errors.New("parts do not fit together")
 
 // NeighborDistance sends part i of c.Send to the rank c.Dests[i], and receives part i of c.Recv from
@@ -15,7 +15,7 @@ var errParts = errors.New("parts do not fit together")
 // an edge is the number of ranks from the source to the destination in the ring of the ranks. A rank
 // processes its outgoing edges in the order of their distance, and its incoming edges in the order of
 // their distance, too. If its next outgoing and its next incoming edge have the same distance, the
-// rank sends and receives at the same time; otherwise it first processes the edge with the shorter
+// rank sends and receives at the same time. Otherwise it first processes the edge with the shorter
 // distance. If a rank has several parts for one destination, they arrive in the order in which they
 // are in c.Dests. Parts for the rank itself are copied.
 //
@@ -25,8 +25,8 @@ var errParts = errors.New("parts do not fit together")
 // next outgoing edge of its source and the next incoming edge of its destination. So both ranks
 // process this edge now.
 //
-// Restrictions: none. Cost: d (alpha + n beta) for d neighbors and parts of n bytes, and in addition
-// the time that a rank waits for its neighbors, which may themselves wait for other ranks.
+// Restrictions: none. Cost: d (alpha + n beta) for d neighbors and parts of n bytes, and the time
+// that a rank waits for its neighbors. (A neighbor may itself wait for other ranks.)
 func NeighborDistance(p Peer, c *Call) error {
 	out, in := edges(p, c.Dests, 1), edges(p, c.Sources, -1)
 	for len(out)+len(in) > 0 {

@@ -36,8 +36,8 @@ func ReduceScatterHalving(p Peer, c *Call) error {
 	}
 	// off returns the offset of block i. The ranks that take part in the rounds are numbered, and
 	// rank number i combines block i. If rank number i is the upper rank of a pair, block i begins
-	// with the part of the lower rank of the pair; otherwise it begins with the part of the rank
-	// itself.
+	// with the part of the lower rank of the pair. Otherwise block i begins with the part of the
+	// rank itself.
 	off := func(i int) int {
 		switch {
 		case i == f.power:

@@ -7,10 +7,10 @@ import (
 )
 
 // ScatterVBinomial copies part i of c.Send of root to c.Recv of rank i, for all i. The parts may
-// differ in length. Along the tree of ScatterBinomial a rank sends to each child first the lengths of
-// the parts of that child's subtree, and then the parts of that subtree that have up to 8 KiB. Root
-// sends longer parts directly to their ranks. At root, c.Recv may be the same memory as root's part
-// of c.Send.
+// differ in length. Along the tree of ScatterBinomial a rank first sends each child the lengths of
+// the parts of that child's subtree. Then it sends the child those parts of the subtree that have up
+// to 8 KiB. Root sends longer parts directly to their ranks. At root, c.Recv may be the same memory
+// as root's part of c.Send.
 //
 // Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for parts of n bytes, and
 // alpha + n beta more at root for each long part.

@@ -20,8 +20,9 @@ const (
 // is such a part, every member calls choose with this length, and choose returns the same answer to
 // all members. c.Recv must not be the same memory as c.Send.
 //
-// Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes; n
-// p/segment alpha + 2 p n beta by segments, 2 alpha + p n beta by reads, (p-1) (alpha + n beta) by messages.
+// Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes. For long parts:
+// n p/segment alpha + 2 p n beta by segments, 2 alpha + p n beta by reads, or (p-1) (alpha + n beta) by
+// messages.
 func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, choose func(longest int) (LongParts, error)) error {
 	n, mine, err := g.begin()
 	if err != nil {

@@ -51,9 +51,10 @@ const (
 	weighedRounds = 4
 )
 
-// PullsFaster measures whether two members with processors of their own exchange blocks by reading each other's
-// private memory in less than 0.8 of the time that they need through shared memory. It returns false if the members
-// cannot read each other's memory. Both members call PullsFaster, and both get the same answer (docs/adr/0059).
+// PullsFaster measures how long two members with processors of their own take to exchange blocks. It returns
+// true if reading each other's private memory takes less than 0.8 of the time that shared memory takes. It
+// returns false if the members cannot read each other's memory. Both members call PullsFaster, and both get the
+// same answer (docs/adr/0059).
 func (g *Group) PullsFaster() (bool, error) {
 	if able, err := g.CanPull(); !able || err != nil {
 		return false, err

@@ -1,6 +1,7 @@
-// Package node holds the collective algorithms of ranks that share memory. Each rank writes data into
-// its own part of the shared memory, and the other ranks read the data there, in place. Only
-// GatherVSlots, ScatterVSlots and AllToAllVSlots also send messages, with long blocks.
+// Package node holds the collective algorithms of ranks that share memory. The ranks are called
+// members. Each member has its own part of the shared memory, into which it writes data, and the
+// other members read the data there, in place. Only GatherVSlots, ScatterVSlots and AllToAllVSlots
+// also send messages, with long blocks.
 //
 // The algorithms whose names end with Pull do not copy data into a part. A rank exposes its private
 // memory, and the other ranks read the data there, in place. This needs a permission of the operating
@@ -27,7 +28,7 @@
 //
 // # Errors
 //
-// An operation fails if its context ends or a member dies while it waits, if the members'
-// calls differ, or if shared memory holds values that no member writes. After an error the
-// members are out of step, and the group cannot be used.
+// An operation fails if, while it waits, its context.Context ends or a member dies. It also fails
+// if the members' calls differ, or if shared memory holds values that no member writes. After an
+// error the members are out of step, and the group cannot be used.
 package node

@@ -66,8 +66,8 @@ type Group struct {
 	complete *Word
 
 	// step is the number of the current operation. floor is the last step that all members are known
-	// to have begun. arrived is the value that the arrival counter must have when all members have
-	// arrived at the latest step that uses the counter, if their calls are equal.
+	// to have begun. arrived is the value of the arrival counter after all members, with equal
+	// calls, have arrived at the latest step that uses the counter.
 	step, floor, arrived uint64
 	// leader is the root of the latest small operation if members share processors and the other
 	// members waited only for root in this operation. Otherwise, and after a BarrierCounter, leader

@@ -98,9 +98,9 @@ func (p *plan) setSlots(n int, crowded bool) {
 	}
 }
 
-// Limits returns three lengths in bytes: the largest contribution of one member to a small operation,
-// the largest element of a large operation, and the largest element of a large operation whose
-// segments are divided into lanes, one for each other member.
+// Limits returns three lengths in bytes. small is the largest contribution of one member to a small
+// operation. element is the largest element of a large operation. part is the largest element of a
+// large operation whose segments are divided into lanes, one for each other member.
 func Limits(size int, crowded bool) (small, element, part int) {
 	p := planFor(size, crowded)
 	return p.slotBytes - line, p.segment, laneOf(p.segment, size)

@@ -74,9 +74,8 @@ func (f *ring) claim(count, bytes int) uint64 {
 }
 
 // segment returns segment s of member q. A place may have room for several short segments. Successive
-// segments in the same place use different memory of the place, in turn. The reason is that a write to a
-// line that the other members still have in their caches takes much longer than a write to a line that
-// they have evicted.
+// segments in the same place use different memory of the place, in turn. The reason: a write to a cache
+// line takes much longer if the other members still have the line in their caches.
 func (f *ring) segment(q int, s uint64) []byte {
 	round, place := s/uint64(f.depth), s%uint64(f.depth)
 	return f.parts[q][int(place)*f.room+int(round%uint64(f.turns))*f.span:][:f.span]

@@ -6,8 +6,8 @@ import (
 )
 
 // ScatterPipeline copies the large block q of root's buffer send to member q's buffer recv, for all
-// q, in segments that hold a piece of every other member's block. At root, recv may be the same
-// memory as root's block of send.
+// q. It copies in segments; each segment holds a piece of every other member's block. At root, recv
+// may be the same memory as root's block of send.
 //
 // Restrictions: none. Cost: alpha + p n beta at root.
 func (g *Group) ScatterPipeline(send, recv []byte, root int) error {

@@ -84,8 +84,8 @@ func TestReadAnotherProcess(t *testing.T) {
 	require.Error(t, private.Reader{}.Read(process, addr, got[:8]), "a process that has ended")
 }
 
-// TestAnotherProcessWithTheID checks that the reader does not read from a process that has the ID
-// of an ended process, even if that process has memory at the address.
+// TestAnotherProcessWithTheID checks a process that has got the ID of an ended process. The reader
+// must not read from the new process, even if the new process has memory at the address.
 func TestAnotherProcessWithTheID(t *testing.T) {
 	ended, addr, end := start(t)
 	err := private.Reader{}.Read(ended, addr, make([]byte, 1))

@@ -41,9 +41,9 @@ func (n *Nested) reduce(send, recv []byte, root int, r message.Reduction) error 
 	return nil
 }
 
-// AllReduce implements Tier. It executes three operations for each piece: a Reduce within each group
-// gives the leader the result of the group, an AllReduce between the leaders combines the results of
-// the groups, and a Bcast within each group distributes the combined result.
+// AllReduce implements Tier. It executes three operations for each piece. A Reduce within each group
+// gives the leader the result of the group. An AllReduce between the leaders combines the results of
+// the groups. A Bcast within each group distributes the combined result.
 func (n *Nested) AllReduce(send, recv []byte, r message.Reduction) error {
 	return pieces(len(send), r.Elem, func(from, to int) error { return n.allReduce(send[from:to], recv[from:to], r) })
 }

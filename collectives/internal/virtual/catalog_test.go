@@ -32,9 +32,9 @@ func groups() []int {
 	return all
 }
 
-// nodes is a model with two levels and shared processors, in which messages and ranks run in
-// another order than in a model where all ranks are equal. Every message of more than 16 bytes
-// waits for its receiver.
+// nodes is a model with two levels and shared processors. Its messages and ranks run in another
+// order than those of a model where all ranks are equal. Every message of more than 16 bytes waits
+// for its receiver.
 var nodes = virtual.Model{
 	RanksPerNode: 3, Processors: 2, Visit: 10, Copy: 0.1, Combine: 0.1,
 	Node:    virtual.Level{{Most: 16, Latency: 100, Overhead: 30}, {Latency: 150, Overhead: 50, Rendezvous: true}},

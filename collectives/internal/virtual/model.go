@@ -26,8 +26,8 @@ type Model struct {
 	Processors int `json:"processors,omitempty"`
 	// Visit applies to a processor that several ranks share. The processor visits its ranks in turn
 	// until it finds a rank that can continue. Visit is the time of one such visit. VisitPerRank is
-	// added to Visit once for each rank of the processor, because with more ranks less of a rank's
-	// data is in the caches when the processor visits the rank.
+	// added to Visit once for each rank of the processor. With more ranks, a visit takes longer,
+	// because less of the visited rank's data is in the caches.
 	Visit        float64 `json:"visit,omitempty"`
 	VisitPerRank float64 `json:"visitPerRank,omitempty"`
 	// Call is the processor time of a collective call before its first message.
