@@ -32,8 +32,8 @@ type call struct {
 	err error
 }
 
-// on sets the communicator and the operation. It reports whether k.err is nil, so that the caller may
-// continue.
+// on sets the communicator and the operation. It reports whether k.err is nil; if not, the caller
+// must not continue.
 func (k *call) on(c *runtime.Comm, op message.Operation) bool {
 	k.comm, k.op = c, op
 	k.group, k.view, k.err = find(c)

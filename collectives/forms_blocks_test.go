@@ -47,9 +47,9 @@ func joined(size, n int, block func(i, n int) []int64) []int64 {
 	return all
 }
 
-// exchange returns the trial of an operation on the buffers send and recv. Before the operation the
-// test fills recv with the value gap, and then copies sent to send. After the operation, send must
-// equal wantSend, and recv must equal wantRecv.
+// exchange returns the trial (forms_test.go) of an operation on the buffers send and recv. Before
+// the operation the test fills recv with the value gap, and then copies sent to send. After the
+// operation, send must equal wantSend, and recv must equal wantRecv.
 func exchange(c *runtime.Comm, name string, inPlace bool, send, recv, sent, wantSend, wantRecv []int64) trial {
 	if inPlace {
 		name += " in place"

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// barrierTrial and bcastTrial have no argument inPlace, because Barrier and Bcast do not have two
-// buffers.
+// barrierTrial and bcastTrial return trials (forms_test.go). They have no argument inPlace, because
+// Barrier and Bcast do not have two buffers.
 func barrierTrial(c *runtime.Comm) trial {
 	return trial{
 		name: "barrier", fill: func() {}, check: func() error { return nil },
@@ -36,8 +36,8 @@ func bcastTrial(c *runtime.Comm, n, root int) trial {
 // unset is the value of the elements of recv before a reduction.
 var unset = affine{1, 2}
 
-// reduction returns the trial of a reduction of send into recv, which share memory if the operation
-// is in place. want is nil if the operation must leave recv unchanged.
+// reduction returns the trial of a reduction of send into recv. If inPlace is true, send and recv
+// share memory. want is nil if the operation must leave recv unchanged.
 func reduction(c *runtime.Comm, name string, inPlace bool, send, recv, want []affine) trial {
 	if inPlace {
 		name += " in place"
@@ -87,7 +87,8 @@ func reduceTrial(c *runtime.Comm, n, root int, inPlace bool) trial {
 	return k
 }
 
-// places returns send and recv of n elements; if in place, both are the same slice.
+// places returns two slices of n elements, send and recv. If inPlace is true, both are the same
+// slice.
 func places(n int, inPlace bool) (send, recv []affine) {
 	send, recv = make([]affine, n), make([]affine, n)
 	if inPlace {

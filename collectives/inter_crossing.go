@@ -51,8 +51,8 @@ func take[T any](x *crossing, buf []T, from int) error {
 
 func swap[T any](x *crossing, out, in []T) error { return exchange(x, out, 0, in, 0) }
 
-// exchange sends a message to rank to of the other group and receives a message from rank from of the
-// other group.
+// exchange sends a message to a rank of the other group and receives a message from a rank of the
+// other group. The argument to is the destination, the argument from is the source.
 func exchange[T any](x *crossing, out []T, to int, in []T, from int) error {
 	return x.explain(x.across.comm, x.across.Exchange(to, kernel.Bytes(out), from, kernel.Bytes(in)))
 }

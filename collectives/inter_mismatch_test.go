@@ -45,8 +45,8 @@ func interFrom(root, n int) interStep {
 
 func interBarrier(s *side) error { return collectives.InterBarrier(s.Intercomm) }
 
-// interAfterNothing runs a step after a broadcast in which all ranks of its own group pass ProcNull
-// as the root.
+// interAfterNothing runs a step after a broadcast in which this rank passes ProcNull as the root,
+// as do all ranks of its group.
 func interAfterNothing(step interStep) interStep {
 	return func(s *side) error {
 		if err := collectives.InterBcast(s.Intercomm, []int{1}, runtime.ProcNull); err != nil {

@@ -55,7 +55,8 @@ func eachInter(t *testing.T, test func(s *side)) {
 // value returns element i of the contribution of a rank of a group.
 func value(group, rank, i int) int { return 1000*group + 100*(rank+1) + i }
 
-// values returns n elements of the contribution of a rank, beginning with index from.
+// values returns n elements of the contribution of a rank. The argument from is the index of the
+// first of them.
 func values(group, rank, from, n int) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -64,8 +65,8 @@ func values(group, rank, from, n int) []int {
 	return list
 }
 
-// mine returns n elements of this rank's contribution. theirs returns n elements from index from on
-// of the contribution of every rank of the other group.
+// mine returns n elements of this rank's contribution. theirs returns n elements of the
+// contribution of every rank of the other group. The first of these elements has the index from.
 func (s *side) mine(n int) []int { return values(s.group, s.Rank(), 0, n) }
 
 func (s *side) theirs(from, n int) []int {

@@ -327,7 +327,8 @@ func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 	}
 }
 
-// requireInUse returns an error unless err is ErrInUse and names two source lines of this file.
+// requireInUse returns nil if err is ErrInUse and names two source lines of this file, otherwise an
+// error.
 func requireInUse(err error) error {
 	if err == nil || !strings.Contains(err.Error(), runtime.ErrInUse.Error()) || strings.Count(err.Error(), "mismatch_test.go:") < 2 {
 		return fmt.Errorf("not that it is in use: %w", err)

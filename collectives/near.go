@@ -150,12 +150,12 @@ func bcastPair(g *group, n *node.Group, c *message.Call) error {
 	return message.BcastBinomial(&g.peer, c)
 }
 
-// allGatherPull is the function run of the algorithm node-pull for AllGather and for AllGatherV.
+// allGatherPull is the field run of the algorithm node-pull for AllGather and for AllGatherV.
 var allGatherPull = pulls(func(n *node.Group, c *message.Call) error { return n.AllGatherPull(c.Send, c.Recv, c.RecvParts) })
 
-// pulls returns the function run of an algorithm that reads the members' private memory. In the first
-// call the members find out together whether all of them can read it. If not, the function returns
-// errUnreadable.
+// pulls returns the field run of an algorithm that reads the members' private memory. In its first
+// call the members find out together whether all of them can read this memory. If not, the call
+// returns errUnreadable.
 func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Group, *message.Call) error {
 	return func(_ *group, n *node.Group, c *message.Call) error {
 		ok, err := n.CanPull()

@@ -54,8 +54,8 @@ type place struct {
 	Rank  int
 }
 
-// largest returns the operand with the larger value, and of equal values the one of the lower rank.
-// smallest does the same for the smaller value.
+// largest returns the operand with the larger value or, if the values are equal, the operand of the
+// lower rank. smallest does the same for the smaller value.
 func largest(a, b place) place {
 	if b.Value > a.Value || b.Value == a.Value && b.Rank < a.Rank {
 		return b
@@ -70,8 +70,8 @@ func smallest(a, b place) place {
 	return a
 }
 
-// User-defined operators find an extreme and its rank, and of equal values the lowest rank, with
-// any root (MPICH's coll/coll12.c).
+// User-defined operators find an extreme and its rank, with any root. If several ranks have the
+// extreme, they find the lowest of these ranks (MPICH's coll/coll12.c).
 func TestPlacesOfExtremes(t *testing.T) {
 	const n = 300
 	value := func(rank, i int) float64 { return float64((rank*5 + i*i) % 4) } // with equal values at several ranks

@@ -92,7 +92,7 @@ const apartMax = 32 << 10
 // crowdedRootMax is rootPullMax for ranks that share processors.
 const rootPullMax, crowdedRootMax = 256 << 10, 128 << 10
 
-// once and measured are the reasons why a rank reads the private memory of another rank.
+// once and measured are texts of Explain: why a rank reads the private memory of another rank.
 const (
 	once     = "caches are far apart: every byte crosses once"
 	measured = "every byte crosses once, if the first such call measures that to be faster"

@@ -45,7 +45,7 @@ var lengths = []int{0, 1, 5, 300, 5000}
 // enough to travel in messages.
 const long = 9000
 
-// equal returns an error unless got equals want.
+// equal returns an error if got differs from want.
 func equal[T comparable](c *runtime.Comm, what string, got, want []T) error {
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("%s at rank %d of %d: wrong result", what, c.Rank(), c.Size())

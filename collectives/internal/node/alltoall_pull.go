@@ -5,7 +5,7 @@ package node
 // block does not write it between two operations, the block stays in the caches of its readers. recv
 // must not be the same memory as send.
 //
-// Restrictions: CanPull. Cost: 2 alpha + p n beta for blocks of n bytes, and the kernel's work on
+// Restrictions: CanPull returns true. Cost: 2 alpha + p n beta for blocks of n bytes, and the kernel's work on
 // each page.
 func (g *Group) AllToAllPull(send, recv []byte) error {
 	g.note(send)

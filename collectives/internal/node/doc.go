@@ -5,7 +5,8 @@
 //
 // The algorithms whose names end with Pull do not copy data into a part. A rank exposes its private
 // memory, and the other ranks read the data there, in place. This needs a permission of the operating
-// system at every member (see CanPull).
+// system at every member: CanPull must return true. In the comments of operations with counts, part
+// also means a block of a buffer (message.Parts).
 //
 // # Steps
 //
@@ -25,6 +26,11 @@
 // Every reduction here takes the operands in the order of the ranks and combines from left to right.
 // So operators need not be commutative, and a result depends only on the contributions and the number
 // of ranks.
+//
+// # Costs
+//
+// The comments of the algorithms state the cost for p members. alpha is the time until one member sees a
+// word that another member has written. beta is the time to copy a byte, gamma the time to combine a byte.
 //
 // # Errors
 //

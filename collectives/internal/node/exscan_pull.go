@@ -4,7 +4,7 @@ package node
 // own buffer recv, directly from the private memory of member 0. Member 0's buffer recv stays
 // unchanged.
 //
-// Restrictions: CanPull, two members. Cost: 2 alpha + n beta, and the kernel's work on each page.
+// Restrictions: CanPull returns true; two members. Cost: 2 alpha + n beta, and the kernel's work on each page.
 func (g *Group) ExScanPull(send, recv []byte) error {
 	if g.rank == 0 {
 		g.note(send)

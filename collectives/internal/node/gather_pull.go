@@ -9,7 +9,7 @@ import (
 // contributions from the members' private memory. At root, send may be the same memory as root's
 // block of recv.
 //
-// Restrictions: CanPull. Cost: 2 alpha + p n beta at root, and the kernel's work on each page.
+// Restrictions: CanPull returns true. Cost: 2 alpha + p n beta at root, and the kernel's work on each page.
 func (g *Group) GatherPull(send, recv []byte, root int) error {
 	if g.rank != root {
 		g.note(send)
@@ -23,7 +23,7 @@ func (g *Group) GatherPull(send, recv []byte, root int) error {
 // recv: each member reads the contributions from their owners' private memory. send may be the same
 // memory as this member's part of recv.
 //
-// Restrictions: CanPull. Cost: 2 alpha + p n beta for parts of up to n bytes, and the kernel's work
+// Restrictions: CanPull returns true. Cost: 2 alpha + p n beta for parts of up to n bytes, and the kernel's work
 // on each page.
 func (g *Group) AllGatherPull(send, recv []byte, parts message.Parts) error {
 	g.note(send)

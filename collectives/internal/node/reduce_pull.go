@@ -18,8 +18,8 @@ const (
 // combines one half of each round (see pullRound), and root reads the other member's result. At root, recv
 // may be the same memory as send.
 //
-// Restrictions: CanPull, two members. Cost: 2 alpha + n (beta + gamma) or, if each member combines one half, 4
-// (n/pullRound) alpha + n (beta + gamma/2), and the kernel's work on each page.
+// Restrictions: CanPull returns true; two members. Cost: 2 alpha + n (beta + gamma) or, if each member combines
+// one half, 4 (n/pullRound) alpha + n (beta + gamma/2), and the kernel's work on each page.
 func (g *Group) ReducePull(send, recv []byte, root int, r message.Reduction) error {
 	g.note(send)
 	if len(send) >= pullHalvesMin {

@@ -45,7 +45,8 @@ func (f *ring) lane() int { return laneOf(f.size, len(f.parts)) }
 // lanes returns the number of lanes of a segment, one for each other member.
 func (f *ring) lanes() int { return len(f.parts) - 1 }
 
-// laneIn returns the number of the lane for member to in a segment of member from.
+// laneIn returns the number of the lane for a member (the argument to) in a segment of another
+// member (the argument from).
 func (f *ring) laneIn(from, to int) int {
 	if to > from {
 		return to - 1

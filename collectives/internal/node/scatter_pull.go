@@ -6,7 +6,7 @@ import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
 // reads its block from root's private memory. At root, recv may be the same memory as root's block
 // of send.
 //
-// Restrictions: CanPull. Cost: 2 alpha + n beta for blocks of n bytes, and the kernel's work on
+// Restrictions: CanPull returns true. Cost: 2 alpha + n beta for blocks of n bytes, and the kernel's work on
 // each page.
 func (g *Group) ScatterPull(send, recv []byte, root int) error {
 	size := len(recv)

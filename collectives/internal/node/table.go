@@ -52,8 +52,9 @@ func (s *slot) take(e entry, dst []byte) error {
 	return nil
 }
 
-// list writes the table of this member's blocks for the other members, which are the parts of the buffer send.
-// list copies the blocks that fit into the slot. rank is this member's rank, size is the number of members.
+// list writes the table of this member's blocks for the other members. The blocks are the parts of the buffer
+// send. list also copies the blocks that fit into the slot. rank is this member's rank, size is the number of
+// members.
 func (s *slot) list(send []byte, parts message.Parts, rank, size int) {
 	at, longest := 8+8*size, 0
 	for q := range size {

@@ -52,7 +52,7 @@ func TestSendsThatWait(t *testing.T) {
 	require.EqualError(t, err, "deadlock: 2 of 2 ranks wait, 0 have ended; rank 0 waits until rank 1 receives 8 bytes; rank 1 waits until rank 0 receives 8 bytes")
 }
 
-// TestWrongBodies checks the reports of the other errors that a body can make.
+// TestWrongBodies checks the errors of bodies that are wrong, but end without a deadlock.
 func TestWrongBodies(t *testing.T) {
 	boom := errors.New("boom")
 	for _, c := range []struct {

@@ -27,7 +27,8 @@ func (k Case) gathers() bool {
 	return k.Operation == message.NeighborAllGather || k.Operation == message.NeighborAllGatherV
 }
 
-// edgeCount returns the number of elements that rank from sends along its edge i.
+// edgeCount returns the number of elements that a rank sends along its edge i. The argument from is
+// this rank.
 func (k Case) edgeCount(from, i int) int {
 	switch k.Operation {
 	case message.NeighborAllGatherV:
@@ -63,8 +64,8 @@ func (k Case) neighborLayout(rank int) (l layout) {
 	return l
 }
 
-// edgeSource returns the argument source with which the method data makes the block that rank from
-// sends along its edge i.
+// edgeSource returns the argument source of the method data for the block that a rank sends along
+// its edge i. The argument from is this rank.
 func (k Case) edgeSource(from, i int) int {
 	if k.gathers() {
 		return from

@@ -88,8 +88,8 @@ func (k Case) sent(rank int) []byte {
 	}
 }
 
-// source returns the argument source with which the method data makes the block that rank from sends
-// to rank to.
+// source returns the argument source of the method data for the block that one rank sends to
+// another. The arguments are the two ranks.
 func (k Case) source(from, to int) int {
 	if k.Operation.Rooted() {
 		return to
