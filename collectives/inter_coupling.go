@@ -191,9 +191,9 @@ func (c *coupling) compare(number uint64) {
 
 // partners returns ranks of the other group whose call must equal a call of this rank. what is the
 // word What of this rank's call. In an operation with a root, partners returns the root or, at the
-// root, the first rank of the other group. (Of the other group, a blocking call waits for no further
-// rank.) In an operation without a root, it returns the first rank of the other group and the ranks
-// that this rank waits for.
+// root, the first rank of the other group. (In a blocking operation with a root, this rank waits for
+// no further rank of the other group.) In an operation without a root, it returns the first rank of
+// the other group and the ranks that this rank waits for.
 func (c *coupling) partners(what uint64) []int {
 	root := int(what % interRoots)
 	switch {

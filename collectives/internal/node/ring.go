@@ -154,8 +154,8 @@ func (f *ring) cut(n, unit, limit int) (each, count int) {
 }
 
 // unit returns a length in bytes. Segments and blocks begin at multiples of this length. The length is a
-// multiple of elem, the size of an element. It is also a multiple of a cache line, except if such a
-// length would be longer than a segment or than about line*line bytes.
+// multiple of elem, the size of an element. It is also a multiple of a cache line, except if the common
+// multiple would be longer than a segment or than about line*line bytes.
 func (f *ring) unit(elem int) int {
 	u := elem
 	for u%line != 0 && u < line*line {

@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// quieter is a stranger (stranger_test.go) whose endpoint reports whether its lane is quiet.
+// quieter is a stranger (stranger_test.go) whose endpoint reports whether its lane is quiet, that
+// is, has few messages in flight.
 type quieter struct {
 	stranger
 	quiet bool
@@ -18,8 +19,8 @@ type quieter struct {
 func (q *quieter) Endpoint(int) (transport.Endpoint, error) { return q, nil }
 func (q *quieter) Quiet() bool                              { return q.quiet }
 
-// TestAMessageAlone checks that the send of a message with a length between EagerBest and
-// EagerAlone completes at once if the lane is quiet.
+// TestAMessageAlone checks that the send of a message with a length between Caps.EagerBest and
+// Caps.EagerAlone completes at once if the lane is quiet.
 func TestAMessageAlone(t *testing.T) {
 	q := &quieter{stranger: stranger{
 		caps:     transport.Caps{MaxEager: 256, EagerBest: 64, EagerAlone: 128, Put: true},

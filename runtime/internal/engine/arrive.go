@@ -12,11 +12,11 @@ type arrivals Engine
 
 var _ transport.Handler = (*arrivals)(nil)
 
-// eagerWord is the lower half of word A of an eager message without flags.
+// eagerWord is the lower half of word A in the header of an eager message without flags.
 const eagerWord = uint32(kindEager)
 
-// actorWord is the lower half of word A of an actor message without flags, that is, without
-// arena memory.
+// actorWord is the lower half of word A in the header of an actor message without flags, that is,
+// without arena memory.
 const actorWord = uint32(kindActor)
 
 // Arrive handles one frame. If the frame violates the protocol, the engine gives up the peer that

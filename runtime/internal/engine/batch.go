@@ -98,8 +98,8 @@ func (e *Engine) openBatch(p *peer) {
 	s.running = true
 }
 
-// stop ends the timer. mu is held. A timer function that is already running finds that the
-// engine is closing.
+// stop ends the timer. mu is held. A timer function that is already running finds that the engine
+// is closing, and does nothing.
 func (s *batches) stop() {
 	if s.timer != nil {
 		s.timer.Stop()

@@ -42,7 +42,7 @@ func (y *early) take() []earlyMessage {
 }
 
 // stop stops the timer patience. A timer function that is already running finds that the actor
-// receiver is set or that the engine has ended.
+// receiver is set or that the engine has ended, and does nothing.
 func (y *early) stop() {
 	if y.patience != nil {
 		y.patience.Stop()

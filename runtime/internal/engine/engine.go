@@ -46,11 +46,11 @@ type Config struct {
 	// handed over to the peer. Lost is called with the engine's lock held and must not call the
 	// engine. It may be nil.
 	Lost func(peer int, cause error)
-	// Release is called when the rank holder returns memory of this rank that was handed over to it.
-	// It is also called when the engine has transferred the bytes of the memory instead of handing
-	// it over. off is the Addr of the memory's key. off comes from the peer and is not checked: the
-	// peer may not hold that memory, or the memory may not exist. Release is called with the
-	// engine's lock held and must not call the engine.
+	// Release is called when a rank, the argument holder, returns memory of this rank that was
+	// handed over to it. It is also called when the engine has transferred the bytes of the memory
+	// instead of handing it over. off is the Addr of the memory's key. off comes from the peer and
+	// is not checked: the peer may not hold that memory, or the memory may not exist. Release is
+	// called with the engine's lock held and must not call the engine.
 	Release func(holder int, off uint64)
 	// Early is how long actor messages wait for SetActorReceiver before they are refused. The
 	// default is 30 s.
@@ -190,8 +190,10 @@ func New(cfg Config) (*Engine, error) {
 // pollBudget is the maximum number of arrivals in one poll of a transport.
 const pollBudget = 64
 
-// poll polls each transport for up to budget arrivals and sends queued frames. It returns the
-// number of arrivals and of frames or transfers that have advanced. mu is held.
+// poll polls the transports, each for up to budget arrivals, and sends open batches and queued
+// frames. If a transport has arrivals, poll skips the transports after it, except in every eighth
+// poll. It returns the number of arrivals, plus the number of queued frames, Gets and Puts that
+// have advanced. mu is held.
 func (e *Engine) poll(budget int) int {
 	n := 0
 	if e.silent {

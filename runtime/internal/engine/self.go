@@ -12,7 +12,7 @@ const selfEager = 64 << 10
 func (e *Engine) sendSelf(r *Request) {
 	p, cost := r.peer, eagerCost(len(r.buf))
 	copied := r.op != opSync && len(r.buf) <= selfEager && p.out.fits(cost)
-	if !copied && !e.enrol(r) { // with an id, fail finds the request and ends it with the engine
+	if !copied && !e.enrol(r) { // the id lets Engine.fail find the request when the engine ends
 		return
 	}
 	h := header{kind: kindEager, tag: r.target.tag, typ: r.typ}

@@ -260,8 +260,9 @@ func (e *Engine) pulse() {
 	}
 }
 
-// yield releases the lock and yields the processor. If wide is true, or goroutines of the rank are
-// known to be runnable, it first yields to other goroutines. Then it yields to other processes.
+// yield releases the lock and yields the processor. If wide is true, or if it knows of goroutines
+// that can run or wait for the lock, it first yields to other goroutines. Then it yields to other
+// processes.
 func (e *Engine) yield(wide bool) {
 	others := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded()
 	defer e.stepIn(e.stepOut())

@@ -27,8 +27,7 @@ func (k Case) gathers() bool {
 	return k.Operation == message.NeighborAllGather || k.Operation == message.NeighborAllGatherV
 }
 
-// edgeCount returns the number of elements that a rank sends along its edge i. The argument from is
-// this rank.
+// edgeCount returns the number of elements that a rank, given by from, sends along its edge i.
 func (k Case) edgeCount(from, i int) int {
 	switch k.Operation {
 	case message.NeighborAllGatherV:
@@ -65,7 +64,7 @@ func (k Case) neighborLayout(rank int) (l layout) {
 }
 
 // edgeSource returns the argument source of the method data for the block that a rank sends along
-// its edge i. The argument from is this rank.
+// its edge i. from is the number of that rank.
 func (k Case) edgeSource(from, i int) int {
 	if k.gathers() {
 		return from
