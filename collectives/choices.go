@@ -39,7 +39,7 @@ func choicesOf(c *runtime.Comm) (*choices, error) {
 	return v.(*choices), nil
 }
 
-// note records that an operation in situation s has used rule r.
+// note records that an operation in situation s (see choose) has used rule r.
 func (l *choices) note(s *situation, r *rule) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

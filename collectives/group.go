@@ -66,7 +66,7 @@ type group struct {
 	node     *node.Group
 	memories *memories
 	// number is the number of the latest blocking call, counted from 1. trail computes the
-	// fingerprint of all blocking calls.
+	// fingerprint, a hash, of all blocking calls.
 	number uint64
 	trail  node.Trail
 	under  underway
@@ -82,7 +82,7 @@ type group struct {
 	busy uint32
 	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record
-	// started counts nonblocking operations. idle keeps each peer object of a nonblocking operation that has ended.
+	// started counts nonblocking operations. idle keeps peer objects of ended nonblocking operations for reuse.
 	started atomic.Uint64
 	idle    idlePeers
 	watch   watch

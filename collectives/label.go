@@ -15,7 +15,7 @@ const (
 	labelMarkBits   = 31 - labelNumberBits
 )
 
-// label returns the label of call n. fingerprint is the fingerprint described above.
+// label returns the label of call n. The argument fingerprint is the hash described above.
 func label(fingerprint, n uint64) uint32 {
 	return uint32(fingerprint>>(64-labelMarkBits)<<labelNumberBits | n%labelNumbers)
 }

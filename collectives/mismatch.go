@@ -112,7 +112,7 @@ func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject u
 }
 
 // ask returns another member's description of one of its calls. If the member does not answer, or
-// no longer has a record of the call, ask returns a zero statement.
+// no longer has a record of the call, ask returns a zero statement (record.go).
 func ask(c *runtime.Comm, rank int, subject uint64) statement {
 	text, err := c.Inquire(rank, subject)
 	if err != nil {
@@ -139,9 +139,9 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 }
 
 // leftovers returns an error if the members' last calls differ. It also returns an error if a message
-// remains that no operation will receive, because its label differs from the label of this member's
-// call. For example, two members may both call a broadcast as root; neither waits for the other. When
-// leftovers is called, the other members must have made all their calls.
+// remains that no operation will receive, because its label (label.go) differs from the label of this
+// member's call. For example, two members may both call a broadcast as root; neither waits for the
+// other. When leftovers is called, the other members must have made all their calls.
 func (g *group) leftovers() error {
 	if g.home.Broken() {
 		return nil // the members are known to be out of step

@@ -313,7 +313,8 @@ var table = resolve([]line{
 	{message.NeighborAllToAllV, "distance", 0, 0, 0, "one message for each neighbor"},
 })
 
-// resolve finds the algorithm of each line, and adds its limits to the conditions in must.
+// resolve finds the algorithm of each line, and adds to must the conditions under which the
+// algorithm works.
 func resolve(lines []line) []rule {
 	rules := make([]rule, len(lines))
 	for i, l := range lines {

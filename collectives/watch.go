@@ -13,10 +13,10 @@ import (
 // calls that differ are reported before the launcher looks for a deadlock.
 const watchPeriod = 500 * time.Millisecond
 
-// watch detects calls that differ in cases where no message arrives whose label could be compared.
-// For example, two ranks both call Gather, each with the other rank as root. A watch has a timer,
-// which runs while operations are in progress. If the timer already runs, the start of an operation
-// costs the watch only the read of one word.
+// watch detects calls that differ in cases where no message arrives whose label (label.go) could be
+// compared. For example, two ranks both call Gather, each with the other rank as root. A watch has
+// a timer, which runs while operations are in progress. If the timer already runs, the start of an
+// operation costs the watch only the read of one word.
 type watch struct {
 	// awake is true while the timer runs.
 	awake atomic.Bool

@@ -3,11 +3,11 @@ package node
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
 // AllReduceSegments combines large contributions by a reduce-scatter and an allgather through shared
-// memory, in segments. A segment has a block for each member, which that member combines. A member
-// copies all blocks of its contribution, except its own block, into its part of the shared memory.
-// Then it combines the contributions of all members to its own block in place, and copies out the
-// blocks that the other members have combined. It copies the next segment into its part before it
-// waits for the blocks of the other members. recv may be the same memory as send.
+// memory, in segments. A segment has a block for each member; each member combines its own block. A
+// member copies all blocks of its contribution, except its own block, into its part of the shared
+// memory. Then it combines the contributions of all members to its own block in place, and copies
+// out the blocks that the other members have combined. It copies the next segment into its part
+// before it waits for the blocks of the other members. recv may be the same memory as send.
 //
 // Restrictions: an element is no longer than a segment.
 // Cost: 2 n/segment alpha + 3 n beta + n gamma.

@@ -15,10 +15,10 @@ const (
 )
 
 // AllToAllVSlots copies part j of c.Send of member i to part i of c.Recv of member j, for all i and
-// j. A sender's slot has a table of its parts (see table.go) and, behind the table, its short parts.
-// From the tables, every member knows the length of the longest part that is not in a slot. If there
-// is such a part, every member calls choose with this length, and choose returns the same answer to
-// all members. c.Recv must not be the same memory as c.Send.
+// j. A sender's slot, a small buffer of shared memory, has a table of its parts (see table.go) and,
+// behind the table, its short parts. From the tables, every member knows the length of the longest
+// part that is not in a slot. If there is such a part, every member calls choose with this length,
+// and choose returns the same answer to all members. c.Recv must not be the same memory as c.Send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes. For long parts:
 // n p/segment alpha + 2 p n beta by segments, 2 alpha + p n beta by reads, or (p-1) (alpha + n beta) by

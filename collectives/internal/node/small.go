@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// In the small operations a contribution has at most SmallMax bytes, so that it fits into one slot. A
-// small operation costs alpha + n beta for a member that reads n bytes.
+// In the small operations a contribution has at most SmallMax bytes, so that it fits into one slot (a
+// small buffer, plan.go). A small operation costs alpha + n beta for a member that reads n bytes.
 
 // BcastSmall broadcasts buf of root to all members. Root does not wait for the others until it has
 // used all of its slots.

@@ -1,8 +1,9 @@
 package tier
 
-// AllToAll implements Tier. The leaders gather the blocks of their groups, exchange the blocks
-// between groups in one AllToAll, and scatter the received blocks within their groups. AllToAll is
-// best for short blocks, because a leader copies the blocks of its whole group.
+// AllToAll implements Tier. The leaders (the first ranks of the groups) gather the blocks of their
+// groups, exchange the blocks between groups in one AllToAll, and scatter the received blocks
+// within their groups. AllToAll is best for short blocks, because a leader copies the blocks of its
+// whole group.
 func (n *Nested) AllToAll(send, recv []byte) error {
 	if !n.leads() {
 		if err := n.inner.Gather(send, nil, 0); err != nil {

@@ -1,8 +1,8 @@
 package tier
 
-// Gather implements Tier: a Gather within the groups, then a Gather between the leaders, in which
-// every block is as long as the block of the largest group. The leader of root's group sends the
-// result to root.
+// Gather implements Tier: a Gather within the groups, then a Gather between the leaders, the first
+// ranks of the groups. Every block of the second Gather is as long as the block of the largest
+// group. The leader of root's group sends the result to root.
 func (n *Nested) Gather(send, recv []byte, root int) error {
 	of, size := n.group[root], len(send)
 	leader := n.groups[of][0]

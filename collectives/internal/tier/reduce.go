@@ -2,8 +2,9 @@ package tier
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// Reduce implements Tier. It reduces each piece within each group to the leader of the group, and
-// then between the leaders to the leader of root's group. That leader sends the result to root.
+// Reduce implements Tier. It reduces each piece within each group to the leader, the first rank of
+// the group. Then it reduces between the leaders to the leader of root's group. That leader sends
+// the result to root.
 func (n *Nested) Reduce(send, recv []byte, root int, r message.Reduction) error {
 	return pieces(len(send), r.Elem, func(from, to int) error {
 		if n.Rank() != root {

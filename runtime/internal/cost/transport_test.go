@@ -47,7 +47,7 @@ func (w *network) Transport(rank int) localjob.Transport { return w.transports[r
 func (w *network) Sleeper(rank int) transport.Sleeper    { return w.sleepers[rank] }
 func (w *network) Explain(rank, peer int) string         { return fmt.Sprintf("%d to %d: null", rank, peer) }
 
-// rank is a side that uses package rdma as the engine does.
+// rank is a side of a dialogue (level_test.go) that uses package rdma as the engine does.
 type rank struct {
 	tb        testing.TB
 	transport *rdma.Transport

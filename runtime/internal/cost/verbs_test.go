@@ -8,7 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// verbsSide is a side that uses package verbs as ib_send_lat and ib_read_bw use libibverbs.
+// verbsSide is a side of a dialogue (level_test.go) that uses package verbs as ib_send_lat and
+// ib_read_bw use libibverbs.
 type verbsSide struct {
 	adapter  *verbs.Adapter
 	queue    *verbs.CompletionQueue

@@ -166,7 +166,7 @@ func (e *Engine) giveBack(p *peer, k transport.Key) {
 // releaseSize is the length of the body of kindRelease: the Addr of the key.
 const releaseSize = 8
 
-// arriveRelease handles the return of memory of this rank by a peer.
+// arriveRelease handles a frame by which a peer returns memory of this rank.
 func (e *Engine) arriveRelease(p *peer, payload []byte) error {
 	if len(payload) != releaseSize {
 		return fmt.Errorf("%w: release of %d bytes", ErrProtocol, len(payload))

@@ -155,8 +155,8 @@ func (e *Engine) Eager(rank int) int {
 // SendActorMessage sends head and body as one message through a stream. Both are copied. cost is the
 // credit in bytes that the message consumes, at most StreamWindow. A message of cost 0 needs no
 // credit. If the credit does not suffice, SendActorMessage returns false, and a call of
-// ActorReceiver.Credit follows the next grant. It never blocks. The error is ErrStreamClosed, the
-// loss of the peer, the end of the engine, or transport.ErrTooLong.
+// ActorReceiver.Credit follows the next grant. SendActorMessage never blocks. The error is
+// ErrStreamClosed, the loss of the peer, the end of the engine, or transport.ErrTooLong.
 func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, cost uint32) (bool, error) {
 	e.lock()
 	defer e.unlock()

@@ -1,6 +1,7 @@
 package progress
 
-// Action is what the driver has to do next in a waiting goroutine or in the background goroutine.
+// Action is what the driver (package engine) has to do next in a waiting goroutine or in the
+// background goroutine.
 type Action uint8
 
 // The actions. "Without the lock" means that the goroutine releases the driver's lock

@@ -47,7 +47,7 @@ func (p *Pace) Resume() {
 }
 
 // Timed reports whether the next call of Next needs the argument since. If it does not, the caller
-// need not read the clock, which takes as long as handling an arrival.
+// need not read the clock. Reading the clock takes as long as handling an arrival.
 func (p *Pace) Timed() bool {
 	return p.spinning || !p.slept && (p.turn+1)%yieldsPerLook == 0
 }
@@ -72,7 +72,8 @@ func (p *Pace) Next(found bool, since time.Duration) Action {
 }
 
 // Nap is called before each Sleep. It returns the longest time that the Sleep may take if frames
-// are queued. That time doubles with each Sleep, up to NapLast, until a poll finds something.
+// are queued. That time doubles with each Sleep, up to NapLast. It is napFirst again after a poll
+// that finds something and after a Park.
 func (p *Pace) Nap() time.Duration {
 	nap := p.nap
 	p.slept, p.nap = true, min(2*p.nap, NapLast)

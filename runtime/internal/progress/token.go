@@ -33,7 +33,8 @@ var stateNames = [...]string{
 // String returns the name of the state.
 func (s State) String() string { return stateNames[s] }
 
-// Do is a set of actions that the driver carries out at once after an event, in this order.
+// Do is a set of actions that the driver (package engine) carries out at once after an event, in
+// this order.
 type Do uint8
 
 // The actions after an event.
