@@ -105,8 +105,8 @@ func (e *Engine) callServer() { e.obey(e.token.Call()) }
 func (e *Engine) Rouse() { e.sleeper.Ring() }
 
 // Inline returns a *CancelError of operation op with the cause ErrInline if the serving goroutine
-// calls Inline from within the function work. Otherwise it returns nil. It is for calls that wait
-// for something other than the engine.
+// calls Inline from within the function work. Otherwise it returns nil. Inline is for calls that
+// wait for something other than the engine.
 func (e *Engine) Inline(op string) error {
 	e.lock()
 	defer e.unlock()

@@ -1,7 +1,7 @@
 package progress
 
 // Waiter is the token's record of a waiting goroutine. The driver (package engine) embeds it in its
-// own record of the wait. It must not be copied while the goroutine waits.
+// own record of the wait. A Waiter must not be copied while its goroutine waits.
 type Waiter struct {
 	role   role
 	last   Action // the last result of Next or NextBackground
