@@ -7,7 +7,7 @@ import (
 )
 
 // AllToAll copies block j of member i's send to block i of member j's recv, for all i and j. send and
-// recv must have the same length, which is a multiple of Size. They may be the same slice.
+// recv must have the same length, which is a multiple of c.Size(). They may be the same slice.
 func AllToAll[T any](c *runtime.Comm, send, recv []T) error {
 	return allToAll(new(call), c, send, recv).wait()
 }

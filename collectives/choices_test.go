@@ -10,9 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// If GORUN_EXPLAIN is 1, Choices returns one list of the algorithms that were chosen on all
-// communicators of the World, with one line for each rule of the choice. Otherwise Choices returns
-// nothing.
+// If GORUN_EXPLAIN is 1, Choices returns the algorithms that were chosen on all communicators of the
+// World. The list has one line for each rule of the choice. Otherwise Choices returns nothing.
 func TestChoices(t *testing.T) {
 	for _, asked := range []string{"1", ""} {
 		t.Setenv("GORUN_EXPLAIN", asked)

@@ -14,10 +14,10 @@ type domains struct {
 	// own returns the domain of this rank and the number of domains of the host. It is
 	// runtime.CacheDomain, except in tests.
 	own func() (domain, domains int)
-	// parts has the members of each domain. It is empty if spread returns false.
+	// parts has the members of each domain. It is empty if the method spread returns false.
 	parts tier.Parts
-	// levels has the operations within domains and between domains. It is nil before the first
-	// operation of this kind.
+	// levels executes operations on two levels: within domains and between domains. It is nil before
+	// the first such operation.
 	levels *tier.Nested
 }
 
@@ -53,9 +53,8 @@ func (d *domains) exchange(n *node.Group, rank, size int) error {
 	return nil
 }
 
-// inDomains returns the operations of two levels for the members of this rank's node: within domains
-// and between domains. In the first call the members of each domain allocate shared memory together.
-// Then the first members of all domains allocate shared memory together.
+// inDomains returns g.domains.levels. In the first call the members of each domain allocate shared
+// memory together. After that, the first members of all domains allocate shared memory together.
 func (g *group) inDomains() (*tier.Nested, error) {
 	d := &g.domains
 	if d.levels != nil {
@@ -76,9 +75,9 @@ func (g *group) inDomains() (*tier.Nested, error) {
 	return d.levels, nil
 }
 
-// memoryTier returns the operations of some members of this rank's node through shared memory. The
-// argument all has all members of the node. some has the indices of the chosen members in all.
-// some[place] is the index of this rank.
+// memoryTier returns a tier.Tier, by which some members of this rank's node execute operations through
+// shared memory. The argument all has all members of the node. some has the indices of the chosen
+// members in all. some[place] is the index of this rank.
 func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, error) {
 	mine := tier.NewSubset(all, some, place)
 	if len(some) == 1 {
@@ -95,8 +94,9 @@ func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, 
 	return tier.NewMemory(mine, n, g.crowded), nil
 }
 
-// openDeep makes the operations of three levels in the first call: within domains, between the
-// domains of a node, and between nodes. If spread returns false, the operations have only two levels.
+// openDeep returns g.deep. The first call makes g.deep, with three levels: within domains, between the
+// domains of a node, and between nodes. If spread returns false, g.deep has only two levels: within
+// nodes and between nodes.
 func (g *group) openDeep() (*tier.Nested, error) {
 	if g.deep != nil {
 		return g.deep, nil
@@ -113,8 +113,8 @@ func (g *group) openDeep() (*tier.Nested, error) {
 	return g.deep, nil
 }
 
-// leaders returns the operations between the first members of all nodes, or nil if this rank is not
-// the first member of its node.
+// leaders returns the tier.Tier of the first members of all nodes, or nil if this rank is not the first
+// member of its node.
 func (g *group) leaders() tier.Tier {
 	if g.parts.Place != 0 {
 		return nil

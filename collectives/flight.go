@@ -9,16 +9,17 @@ import (
 // progress.
 //
 // A short operation in shared memory is recorded after this member has published its contribution and
-// before it reads the contributions of other members. If it reads none, the operation is recorded at
-// its end. If the operation were recorded before the publication, the other members would wait for
-// the recording. After the publication, the recording costs the other members no time.
+// before it reads the contributions of other members. If this member reads no contribution, the
+// operation is recorded at its end. If the operation were recorded before the publication, the other
+// members would wait for the recording. After the publication, the recording costs the other members no
+// time.
 type underway struct {
 	// record is the recorder's entry of the operation in progress.
 	record flight.Started
-	// numbers has the recorder's numbers that were reserved for the next operations.
+	// numbers has the numbers that the recorder has reserved for the next operations.
 	numbers flight.Numbers
-	// call is the recorder's Call of the last operation that was recorded. op and root are the kind
-	// and the root of that operation.
+	// call is the flight.Call (the recorder's description) of the last recorded operation. op and root
+	// are the kind and the root of that operation.
 	call flight.Call
 	op   message.Operation
 	root int
@@ -38,7 +39,7 @@ func (u *underway) set(k *call) {
 }
 
 // record enters the blocking call in progress in the flight recorder if the call is not recorded yet.
-// The caller has already noted the call in g.blocking.
+// The caller has already noted the call in g.blocking (see record.go).
 func (g *group) record() {
 	if g.under.late {
 		g.recordNow()
@@ -61,7 +62,7 @@ func (k *call) recordStarted(n uint64) flight.Started {
 	return g.recorder.Start(g.recorded(k.op, k.Root), int(n), k.bytes, g.recorder.PlaceOf(g.nonblocking.stack(n)))
 }
 
-// recorded returns the recorder's Call of an operation.
+// recorded returns the recorder's description of an operation.
 func (g *group) recorded(op message.Operation, root int) flight.Call {
 	text := uint8(g.texts[op].Load())
 	if text == 0 {

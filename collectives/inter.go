@@ -17,8 +17,9 @@ const Root = -3
 // The operations on an Intercomm move data from each group to the other group. Each operation has three
 // steps. The first rank of a group gathers or combines the contributions of its group, with the
 // operations of the group's own communicator. Then this first rank exchanges the result with the first
-// rank of the other group or with the root. Then it distributes the received data in its own group.
-// InterAllToAll instead exchanges a message between each rank and each rank of the other group.
+// rank of the other group or with the root. Then the first rank distributes the received data in its
+// own group. InterAllToAll instead exchanges a message between each rank and each rank of the other
+// group.
 //
 // All ranks of both groups must call the operations in the same order. At most one blocking operation
 // may be in progress; any number of nonblocking operations may be in progress at the same time. A

@@ -5,13 +5,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterAllToAll sends block i of send to rank i of the other group, and receives that rank's block
-// for this rank in block i of recv. send and recv each have one block for each rank of the other
-// group, all of the same length.
+// InterAllToAll sends block i of send to rank i of the other group. Block i of recv receives the block
+// that rank i of the other group sends to this rank. send and recv each have one block for each rank of
+// the other group, all of the same length.
 //
-// Algorithm: one message in each direction for each pair of ranks. In step i, rank r sends to
-// rank r + i of the other group, modulo the size of the larger group. Cost: max(p, q) (alpha +
-// n beta) for groups of p and q ranks and blocks of n bytes.
+// Algorithm: one message in each direction for each pair of ranks. In step i, rank r sends to rank r +
+// i of the other group, modulo the size of the larger group. Cost: max(p, q) (alpha + n beta) for
+// groups of p and q ranks and blocks of n bytes. alpha is the time per message, and beta is the time
+// per byte.
 func InterAllToAll[T any](t *runtime.Intercomm, send, recv []T) error {
 	return interAllToAllCall(t, send, recv).wait()
 }

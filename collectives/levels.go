@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// place sets the fields that depend on the members' nodes. nodes is the result of
+// place sets the fields of g that depend on the members' nodes. nodes is the result of
 // runtime.Comm.Placement.
 func (g *group) place(nodes []int) {
 	g.parts = tier.Divide(nodes, g.rank)
@@ -40,7 +40,7 @@ func (g *group) enterNode(said node.Call, trail uint64) error {
 	return err
 }
 
-// openLevels makes the operations within nodes and between nodes, in the first call.
+// openLevels makes g.levels, the operations within nodes and between nodes, in the first call.
 func (g *group) openLevels() error {
 	if g.levels != nil {
 		return nil
@@ -65,7 +65,7 @@ const (
 	inDomains  = "node-domains" // within domains and between the domains of one node
 )
 
-// leveled has for each operation the function that executes the operation in the algorithms above.
+// leveled has for each operation the function that executes the operation with these algorithms.
 var leveled = [message.Operations]func(n *tier.Nested, c *message.Call) error{
 	message.Barrier: func(n *tier.Nested, _ *message.Call) error { return n.Barrier() },
 	message.Bcast:   func(n *tier.Nested, c *message.Call) error { return n.Bcast(c.Recv, c.Root) },

@@ -10,8 +10,8 @@ type Located[T cmp.Ordered] struct {
 }
 
 // MinLoc returns an operator whose result is the operand with the lesser value or, if the values are
-// equal, the operand with the lower index. A NaN is less than every other value, as in Min of floats;
-// if both operands are NaN, the result is the operand with the lower index. Call MinLoc once and use
+// equal, the operand with the lower index. A NaN is less than every other value, as in Min of floats.
+// If both operands are NaN, the result is the operand with the lower index. Call MinLoc once and use
 // its result in many operations, as with Func. T must be a number type, because strings cannot be sent.
 func MinLoc[T cmp.Ordered]() Op {
 	return located("MinLoc", minLocOperator, func(a, b Located[T]) bool { return cmp.Less(b.Value, a.Value) })
@@ -19,9 +19,9 @@ func MinLoc[T cmp.Ordered]() Op {
 
 // MaxLoc returns an operator whose result is the operand with the greater value or, if the values are
 // equal, the operand with the lower index. A NaN is greater than every other value, as in Max of
-// floats; if both operands are NaN, the result is the operand with the lower index. Call MaxLoc once
-// and use its result in many operations, as with Func. T must be a number type, because strings
-// cannot be sent.
+// floats. If both operands are NaN, the result is the operand with the lower index. Call MaxLoc once
+// and use its result in many operations, as with Func. T must be a number type, because strings cannot
+// be sent.
 func MaxLoc[T cmp.Ordered]() Op {
 	return located("MaxLoc", maxLocOperator, func(a, b Located[T]) bool {
 		aNaN, bNaN := a.Value != a.Value, b.Value != b.Value //nolint:gocritic // NaN alone differs from itself
@@ -39,9 +39,9 @@ const (
 	maxLocOperator = 253
 )
 
-// located returns an operator. better(a, b) reports whether b takes precedence over a. The result is
-// b if b takes precedence, or if neither takes precedence and the index of b is lower; otherwise it
-// is a.
+// located returns an operator. better(a, b) reports whether b takes precedence over a. The result is b
+// if b takes precedence, or if neither takes precedence and the index of b is lower; otherwise the
+// result is a.
 func located[T cmp.Ordered](name string, operator uint8, better func(a, b Located[T]) bool) Op {
 	op := Func(func(a, b Located[T]) Located[T] {
 		if better(a, b) || b.Index < a.Index && !better(b, a) {

@@ -13,7 +13,7 @@ var ErrMismatch = errors.New("ranks call different collective operations")
 // for it. The mismatch breaks the communicator: operations of the other ranks end with
 // runtime.ErrCommBroken and the text of this error.
 type MismatchError struct {
-	// Rank is this rank, Peer the other rank. If the two groups of an Intercomm called different
+	// Rank is this rank, and Peer is the other rank. If the two groups of an Intercomm called different
 	// operations, Peer is a rank of the other group.
 	Rank, Peer int
 	// Call and PeerCall describe the calls of the two ranks, for example "bcast of 8 bytes of uint8,
@@ -29,9 +29,9 @@ type MismatchError struct {
 	across bool
 }
 
-// FailureOrigin returns the world rank of the member that made the wrong call. This is the one of
-// Rank and Peer whose call differs from a third rank's call. If no third rank made either call,
-// FailureOrigin returns the lower of the two ranks.
+// FailureOrigin returns the world rank of the member that made the wrong call. Of the two ranks Rank
+// and Peer, this is the rank whose call differs from a third rank's call. If no third rank made either
+// call, FailureOrigin returns the lower of the two ranks.
 func (e *MismatchError) FailureOrigin() int { return e.odd }
 
 // Error implements error.

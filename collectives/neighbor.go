@@ -9,16 +9,17 @@ import (
 )
 
 // The operations between neighbors move blocks along the edges of a topology (runtime.Cart,
-// runtime.Graph). sources and dests are the results of Comm.Neighbors: a member sends block i to the
+// runtime.Graph). sources and dests are the results of Comm.Neighbors. A member sends block i to the
 // i-th rank of dests, and receives block i from the i-th rank of sources. If a rank of dests is
 // runtime.ProcNull, its block is not sent. If a rank of sources is runtime.ProcNull, its block of the
 // receive buffer stays unchanged. All members must call the operation, including those without
-// neighbors. In a Cart, the block that a member sends to the next rank of a dimension arrives there
-// as the block from the previous rank. This rule also holds in a dimension of one or two ranks, where
-// the next and the previous rank are the same rank.
+// neighbors. In a Cart, the block that a member sends to the next rank of a dimension arrives there as
+// the block from the previous rank. This rule also holds in a dimension of one or two ranks, where the
+// next and the previous rank are the same rank.
 
-// NeighborAllGather sends send to each of dests, and receives one block from each source into recv,
-// in the order of sources. The length of recv is the length of send times the number of sources.
+// NeighborAllGather sends the buffer send to each rank of dests, and receives one block from each rank
+// of sources into recv, in the order of sources. Comm.Neighbors returns sources and dests. The length
+// of recv is the length of send times the number of sources.
 func NeighborAllGather[T any](c *runtime.Comm, send, recv []T) error {
 	return neighborAllGather(new(call), c, send, recv).wait()
 }
@@ -76,9 +77,10 @@ func neighborAllGatherV[T any](k *call, c *runtime.Comm, send, recv []T, counts,
 	return k.apart()
 }
 
-// NeighborAllToAll sends block i of send to the i-th of dests, and receives block i of recv from the
-// i-th source. All blocks have the same length, which is the length of send divided by the number of
-// dests. The length of recv divided by the number of sources must be the same.
+// NeighborAllToAll sends block i of send to the i-th rank of dests, and receives block i of recv from
+// the i-th rank of sources. Comm.Neighbors returns sources and dests. All blocks have the same length,
+// which is the length of send divided by the number of dests. The length of recv divided by the number
+// of sources must be the same.
 func NeighborAllToAll[T any](c *runtime.Comm, send, recv []T) error {
 	return neighborAllToAll(new(call), c, send, recv).wait()
 }
@@ -116,11 +118,12 @@ func neighborAllToAll[T any](k *call, c *runtime.Comm, send, recv []T) *call {
 	return k.apart()
 }
 
-// NeighborAllToAllV is NeighborAllToAll with blocks of different lengths: sendCounts[i] elements at
-// send[sendDispls[i]:] go to the i-th of dests, and recvCounts[i] elements from the i-th source go to
-// recv[recvDispls[i]:]. If sendDispls or recvDispls is nil, the blocks of that buffer follow each
-// other. Blocks of send may share elements. The nonblocking and the persistent form read the counts and
-// displacements before they return, so that the caller may change these slices afterwards.
+// NeighborAllToAllV is NeighborAllToAll with blocks of different lengths. The sendCounts[i] elements at
+// send[sendDispls[i]:] go to the i-th rank of dests. The recvCounts[i] elements from the i-th rank of
+// sources go to recv[recvDispls[i]:]. If sendDispls or recvDispls is nil, the blocks of that buffer
+// follow each other. Blocks of send may share elements. The nonblocking and the persistent form read
+// the counts and displacements before they return, so that the caller may change these slices
+// afterwards.
 func NeighborAllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
 	return neighborAllToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).wait()
 }
@@ -150,8 +153,7 @@ func neighborAllToAllV[T any](k *call, c *runtime.Comm, send []T, sendCounts, se
 	return k.apart()
 }
 
-// onNeighbors does the same as onFor for an operation between neighbors. It also sets the ranks of
-// the neighbors.
+// onNeighbors calls onFor for an operation between neighbors. It also sets the ranks of the neighbors.
 func onNeighbors[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	if !onFor[T](k, c, op) {
 		return false
@@ -160,8 +162,8 @@ func onNeighbors[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	return k.err == nil
 }
 
-// receivesParts checks and sets the blocks that this member receives. sources is the number of
-// sources. It reports whether the blocks are valid.
+// receivesParts checks and sets the blocks that this member receives. sources is the number of sources.
+// receivesParts reports whether the blocks are valid.
 func (k *call) receivesParts(b *ragged, sources int) bool {
 	if k.failed(b.check(sources)) {
 		return false
@@ -190,8 +192,8 @@ func (k *call) sendsInOrder(blocks message.Parts) {
 	k.Dests, k.SendParts = dests, message.Uneven(counts, displs, 1)
 }
 
-// apart refuses the call if send and recv share elements, or if a block that this member sends to
-// itself differs in length from the block that it receives from itself.
+// apart refuses the call if send and recv share elements. It also refuses the call if a block that this
+// member sends to itself differs in length from the block that it receives from itself.
 func (k *call) apart() *call {
 	if same, partial := kernel.Overlap(k.Send, k.Recv); same || partial {
 		k.err = aliasError("send", "recv")

@@ -44,8 +44,8 @@ func operateOnNodes(w *runtime.World) error {
 	return nil
 }
 
-// In a job on two nodes, operations on a communicator whose members are all on one node use its
-// shared memory. Operations on the World's communicator use messages between the nodes.
+// In a job on two nodes, operations on a communicator whose members are all on one node use the shared
+// memory of this node. Operations on the World's communicator use messages between the nodes.
 func TestSeveralNodes(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

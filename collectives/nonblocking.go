@@ -9,9 +9,10 @@ import (
 )
 
 // Each nonblocking operation runs on its own goroutine and sends messages with its own tag. Therefore
-// any number of nonblocking operations may be in progress at the same time as a blocking operation,
-// and the caller may wait for them in any order. All members must start the nonblocking operations in
-// the same order. The request owns the buffers until it is complete. Wait and Test return the errors.
+// any number of nonblocking operations may be in progress at the same time as a blocking operation. The
+// caller may wait for the nonblocking operations in any order. All members must start the nonblocking
+// operations in the same order. The request owns the buffers until it is complete. Wait and Test return
+// the errors.
 
 // start starts the call on a goroutine of its own.
 func (k *call) start() runtime.Request {
@@ -24,9 +25,9 @@ func (k *call) start() runtime.Request {
 	return own.launch(p, func() { own.group.idle.put(p) })
 }
 
-// idlePeers keeps the peers of operations that have ended. Later operations reuse their scratch memory
-// instead of allocating new memory, whose pages the kernel would have to fault in. The peers are
-// garbage-collected with the group.
+// idlePeers keeps values of type peer, through which operations that have ended sent their messages.
+// Later operations reuse the scratch memory of these peers. New memory would cost page faults. The
+// peers are garbage-collected with the group.
 type idlePeers struct {
 	rank, size int
 	mu         sync.Mutex // guards all
@@ -58,8 +59,9 @@ func (i *idlePeers) put(p *peer) {
 	}
 }
 
-// launch first assigns the call its number, so that the numbers agree at all members, and then
-// runs it with the messages of p. It calls done when the call has ended without an error.
+// launch assigns the call its number before it returns, so that the numbers agree at all members. A
+// goroutine then executes the call by messages of p. The goroutine calls done when the call has ended
+// without an error.
 func (k *call) launch(p *peer, done func()) runtime.Request {
 	g := k.group
 	n, said := g.started.Add(1), k.statement()
@@ -84,9 +86,9 @@ func (k *call) launch(p *peer, done func()) runtime.Request {
 	})
 }
 
-// memory returns the memory that the call reads and the memory that it writes at this rank. If the
-// blocks of a buffer have counts or displacements, it returns nil for that buffer, because memory of
-// other calls may lie between such blocks.
+// memory returns the memory that the call reads and the memory that the call writes at this rank. If
+// the blocks of a buffer have counts or displacements, memory returns nil for that buffer, because
+// memory of other calls may lie between such blocks.
 func (k *call) memory() (reads, writes []byte) {
 	reads, writes = k.Send, k.Recv
 	atRoot := k.group.rank == k.Root

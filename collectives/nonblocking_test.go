@@ -47,8 +47,8 @@ func TestOutstandingIAllReduce(t *testing.T) {
 	}
 }
 
-// A rank that is in a nonblocking barrier still receives messages of the others, and the barrier
-// completes only after all of them have been received (MPICH's coll/ibarrier.c).
+// A rank that is in a nonblocking barrier still receives messages of the others. In the test the
+// barrier completes only after all of these messages have been received (MPICH's coll/ibarrier.c).
 func TestIBarrierWhileMessagesFly(t *testing.T) {
 	world(t, 4, func(c *runtime.Comm) error {
 		for round := range 5 {
@@ -85,7 +85,8 @@ func TestIBarrierWhileMessagesFly(t *testing.T) {
 	})
 }
 
-// IBcast from every root gives every rank the contents of the root's buffer, also with no elements.
+// IBcast from every root gives every rank the contents of the root's buffer, even if the buffer has no
+// elements.
 func TestIBcast(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		world(t, size, func(c *runtime.Comm) error {
@@ -123,10 +124,10 @@ func TestNonblockingRefusals(t *testing.T) {
 	})
 }
 
-// Operations in flight at the same time on one communicator do not receive each other's messages,
-// even if the later one completes first. Along a binomial tree, rank 3 gets the first broadcast from rank 0
-// through rank 2. Rank 0 starts the first broadcast only after rank 3 has received the second broadcast, whose root is
-// rank 2.
+// Operations in flight at the same time on one communicator do not receive each other's messages, even
+// if the later operation completes first. Along a binomial tree, rank 3 gets the first broadcast from
+// rank 0 through rank 2. Rank 0 starts the first broadcast only after rank 3 has received the second
+// broadcast, whose root is rank 2.
 func TestOperationsUnderWayDoNotMeet(t *testing.T) {
 	for _, blocking := range []bool{false, true} {
 		t.Run(fmt.Sprintf("blocking=%v", blocking), func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 )
 
 // Nonblocking operations on several communicators of the same ranks do not receive each other's
-// messages. Each rank starts them in its own order of the communicators, and waits for them in
-// another order.
+// messages. Each rank starts the operations in its own order of the communicators, and waits for the
+// operations in another order.
 func TestOverlappingCommunicators(t *testing.T) {
 	const ranks, comms, each = 3, 5, 6
 	for _, transport := range transports {

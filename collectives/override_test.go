@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Every algorithm of every operation gives right results if GORUN_COLL names it. If it cannot serve a
-// call, the algorithm of the built-in table serves the call.
+// Every algorithm of every operation gives right results if GORUN_COLL names it. If an algorithm cannot
+// serve a call, the algorithm of the built-in table serves the call.
 func TestEveryAlgorithm(t *testing.T) {
 	then := collectives.Func(compose, false)
 	for op, names := range collectives.Algorithms() {

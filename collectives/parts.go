@@ -64,9 +64,9 @@ func (b *ragged) parts() message.Parts {
 	return message.Uneven(b.counts, b.displs, b.elem)
 }
 
-// checkOwn checks this rank's block of b against buf, the buffer of n elements that this rank copies
-// the block to or from. buf must have the length of the block. buf may be the block itself, but must
-// not overlap b in any other way. parts is the result of b.parts; name is the name of buf in errors.
+// checkOwn checks this rank's block of b against buf. This rank copies the block to or from buf, which
+// has n elements. buf must have the length of the block. buf may be the block itself, but must not
+// overlap b in any other way. parts is the result of b.parts; name is the name of buf in errors.
 func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank int) error {
 	if n != b.counts[rank] {
 		return fmt.Errorf("%w: %s holds %d elements, and count %d of %s is %d", ErrLength, name, n, rank, b.name, b.counts[rank])
@@ -83,8 +83,9 @@ func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank 
 // checksumBits is the length of a checksum in bits.
 const checksumBits = 40
 
-// checksum returns a checksum of the counts, of 40 bits. Two members whose counts differ get the same
-// checksum with a probability of 2^-40. The method is FNV-1a, with a factor for 64 bits at a time.
+// checksum returns a 40-bit checksum of the counts. Two members whose counts differ get the same
+// checksum with a probability of 2^-40. The method is FNV-1a, applied to words of 64 bits instead of
+// bytes.
 func (b *ragged) checksum() uint64 {
 	const factor = 0x9e3779b97f4a7c15
 	sum := uint64(len(b.counts)+1) * factor

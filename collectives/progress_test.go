@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A nonblocking operation progresses while the program computes. The other members need data that
-// rank 1 must forward, and rank 1 calls no function of the runtime until they have finished.
+// A nonblocking operation progresses while the program computes. The other members need data that rank
+// 1 must forward, and rank 1 calls no function of the runtime until the other members have finished.
 func TestProgressWhileComputing(t *testing.T) {
 	const size = 5
 	for name, start := range map[string]func(c *runtime.Comm, in, out []int64) runtime.Request{

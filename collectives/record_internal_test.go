@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// said has calls, the source line that a member states for each, and how an error describes them.
+// said has calls, the source line that a member states for each call, and the text by which an error
+// describes the call.
 var said = map[string]struct {
 	call call
 	line string
@@ -27,7 +28,7 @@ var said = map[string]struct {
 }
 
 // parseStatement returns the statement that encode has encoded. From a truncated statement it returns
-// the call with a shorter line, or fails if the head is incomplete.
+// the call with a shorter line. If fewer than the 16 bytes of What and Bytes are left, it fails.
 func TestStatements(t *testing.T) {
 	for name, c := range said {
 		s := statement{Call: c.call.statement(), line: c.line}
@@ -73,8 +74,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// FuzzStatement parses arbitrary bytes as the answer of a member: as a statement, which an error
-// must be able to describe, and as a history.
+// FuzzStatement parses arbitrary bytes as the answer of a member: as a statement and as a history. An
+// error must be able to describe the parsed statement.
 func FuzzStatement(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, statementHead))

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Scatter copies block i of root's send to recv of member i. At root, send must be Size times as long
+// Scatter copies block i of root's send to recv of member i. At root, send must be c.Size() times as long
 // as recv. At the other members send is not used.
 func Scatter[T any](c *runtime.Comm, send, recv []T, root int) error {
 	return scatter(new(call), c, send, recv, root).wait()

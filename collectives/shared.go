@@ -9,8 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// shared is node memory of some members of a group. Waits for its words use the view of the operation
-// in progress.
+// shared is node memory of some members of a group.
 type shared struct {
 	*runtime.Shared
 	g *group
@@ -22,8 +21,8 @@ var _ node.Memory = shared{}
 // ends when the context.Context of the operation ends.
 func (s shared) Await(w *node.Word, v uint64) error { return s.Shared.Await(s.g.comm, w, v) }
 
-// open allocates node memory among some members of this rank's node; it is the Open of node.Config. The
-// memory is released when the communicator is closed.
+// open allocates node memory among some members of this rank's node. It is the field Open of
+// node.Config. The memory is released when the communicator is closed.
 func (g *group) open(ranks []int, bytes int) (node.Memory, error) {
 	s, err := runtime.NewSharedAmong(g.comm, ranks, bytes)
 	if err != nil {
@@ -62,8 +61,8 @@ func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
 	})
 }
 
-// reader returns the Reader of other ranks' private memory. It returns nil if GORUN_CMA is 0. This
-// setting forbids such reads to the transport, too.
+// reader returns the Reader of other ranks' private memory. It returns nil if GORUN_CMA is 0. With this
+// setting, the transport reads no private memory, either.
 func reader() node.Reader {
 	if os.Getenv("GORUN_CMA") == "0" {
 		return nil

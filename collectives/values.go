@@ -94,10 +94,10 @@ func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 	return decodeValues[T](all, counts, op)
 }
 
-// AllGatherValues returns the values of all members, in the order of their ranks, at every member. If
-// a value cannot be encoded, every member gets a runtime.ValueError with the rank of the member that
-// passed the value. If a member cannot decode a value, only that member gets such an error. The other
-// values are returned together with the error, and the communicator stays usable.
+// AllGatherValues returns the values of all members, in the order of their ranks, at every member. If a
+// value cannot be encoded, every member gets a runtime.ValueError with the rank of the member that
+// passed the value. If a member cannot decode a value, only that member gets a runtime.ValueError. The
+// other values are returned together with the error, and the communicator stays usable.
 func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 	const op = "AllGatherValues"
 	use, err := beginValues(c, op, 0)
@@ -105,7 +105,7 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 		return nil, err
 	}
 	defer use.end()
-	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // b holds a failure, which decodeValues returns
+	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // b has the error if v cannot be encoded
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 // the memory that Go can address.
 const valueMax = 1 << 47
 
-// valueLength checks a length of a value that member rank has sent.
+// valueLength checks the length of a value that the member with this rank has sent.
 func valueLength(n uint64, rank int) (int, error) {
 	if n == 0 || n > valueMax {
 		return 0, fmt.Errorf("%w: rank %d announces a value of %d bytes", ErrLength, rank, n)
@@ -181,8 +181,8 @@ func valueLength(n uint64, rank int) (int, error) {
 	return int(n), nil
 }
 
-// valueCounts exchanges the lengths of the members' encoded values. own is the length of this
-// member's value. It returns the lengths of all members' values, and their sum.
+// valueCounts exchanges the lengths of the members' encoded values. own is the length of this member's
+// value. valueCounts returns the lengths of all members' values, and the sum of these lengths.
 func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, err error) {
 	lengths := make([]uint64, c.Size())
 	if err := AllGather(c, []uint64{uint64(own)}, lengths); err != nil {
@@ -211,8 +211,8 @@ func abandonValues(c *runtime.Comm, op string, cause error) error {
 }
 
 // decodeValues decodes the values of all members. The encoded values follow each other in all; counts
-// has their lengths. It returns all values that could be decoded, and the errors of the values that
-// could not be decoded.
+// has their lengths. decodeValues returns all values that could be decoded, and the errors of the
+// values that could not be decoded.
 func decodeValues[T any](all []byte, counts []int, op string) ([]T, error) {
 	values := make([]T, len(counts))
 	var errs []error

@@ -77,8 +77,8 @@ func (u *Run) uneven() message.Parts {
 	return message.Uneven(counts, nil, 1)
 }
 
-// spread divides n into several numbers; the argument parts is how many. The numbers differ by at most
-// one, and their sum is n.
+// spread divides n into several numbers. The argument parts is the count of these numbers. The numbers
+// differ by at most one, and their sum is n.
 func spread(n, parts int) []int {
 	counts := make([]int, parts)
 	for i := range counts {

@@ -122,10 +122,10 @@ const stepsPerMessage = 100
 const samples = 16
 
 // Predict simulates the run. If MessagesMax is set, it first runs some of the ranks alone to estimate
-// the number of messages of all ranks. If the estimate is more than twice MessagesMax, Predict does
-// not simulate, and returns an error that wraps ErrMessages. If the ranks of an algorithm get lengths
-// from each other by messages, Predict makes no estimate. The simulation itself ends with the same
-// error when the ranks send more than MessagesMax messages.
+// the number of messages of all ranks. If the estimate is more than twice MessagesMax, Predict does not
+// simulate, and returns an error that wraps ErrMessages. If the ranks of an algorithm get lengths from
+// each other by messages, Predict makes no estimate. The simulation itself also ends with ErrMessages
+// when the ranks send more than MessagesMax messages.
 func (u *Run) Predict() (*Result, error) {
 	a, err := u.algorithm()
 	if err != nil {

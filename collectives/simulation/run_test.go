@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// run is a run that works.
+// run returns a Run with valid fields.
 func run() simulation.Run {
 	return simulation.Run{Operation: "allreduce", Algorithm: "rabenseifner", Ranks: 1 << 9, Bytes: 1 << 20, Model: simulation.Uniform(1000, 0.5, 0.25)}
 }

@@ -124,9 +124,9 @@ func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
 
 func xgetbv() uint32
 
-// features reports whether AVX2 and AVX-512 (F and DQ) can be used: the processor must have the
-// instructions, and the operating system must save their registers (Intel SDM volume 1, 13.3 and
-// 14.3; AMD APM volume 3, appendix E).
+// features reports whether AVX2 and AVX-512 (F and DQ) can be used. The processor must have the
+// instructions, and the operating system must save their registers (Intel SDM volume 1, 13.3 and 14.3;
+// AMD APM volume 3, appendix E).
 func features() (avx2, avx512 bool) {
 	const (
 		osxsave, avx   = 1 << 27, 1 << 28 // leaf 1, ecx
@@ -163,8 +163,8 @@ func accelerate(t *[codes][kinds]Func) {
 	}
 }
 
-// accelerateAVX2 and accelerateAVX512 replace kernels in t. If the operands end with less than a
-// whole block, the new kernels call the kernels of plain for the rest.
+// accelerateAVX2 and accelerateAVX512 replace kernels in t. If the operands end with less than a whole
+// block, the new kernels call the kernels in the argument plain for the rest.
 func accelerateAVX2(t, plain *[codes][kinds]Func) {
 	put := func(c Code, loop body, of ...Kind) {
 		for _, k := range of {

@@ -1,7 +1,7 @@
 package message
 
 // AllGatherRecursiveDoubling gathers the blocks c.Send of all ranks in c.Recv of every rank. In
-// round k, two ranks whose numbers differ in bit k alone exchange all blocks that they have.
+// round k, two ranks whose numbers differ only in bit k exchange all blocks that they have.
 // Thakur, Rabenseifner and Gropp (2005), section 4.1. c.Send may be the same memory as this rank's
 // block of c.Recv.
 //

@@ -1,8 +1,8 @@
 package message
 
-// AllReduceInOrder reduces c.Send of all ranks into c.Recv of every rank. It is a reduce-scatter,
-// which works as ReduceScatterInOrder, and then an allgather around the ring of the ranks. c.Recv
-// may be the same memory as c.Send.
+// AllReduceInOrder reduces c.Send of all ranks into c.Recv of every rank. It executes a reduce-scatter,
+// as ReduceScatterInOrder does, and then an allgather around the ring of the ranks. c.Recv may be the
+// same memory as c.Send.
 //
 // Restrictions: none. The operands are combined from left to right, so that the result has the same
 // bits as the result of a loop over the ranks. Blocks may be empty.

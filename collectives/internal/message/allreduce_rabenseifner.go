@@ -7,9 +7,9 @@ package message
 //
 // If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling.
 //
-// Restrictions: the operator is commutative. Blocks may be empty. All ranks get the same bits,
-// because a single rank computes the result of each block.
-// Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma for a power of two.
+// Restrictions: the operator is commutative. Blocks may be empty. All ranks get the same bits, because
+// a single rank computes the result of each block. Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p
+// gamma if p is a power of two.
 func AllReduceRabenseifner(p Peer, c *Call) error {
 	send, recv, r := c.Send, c.Recv, c.Reduction
 	p.Copy(recv, send)

@@ -1,16 +1,16 @@
 package message
 
 // AllReduceRecursiveDoubling reduces c.Send of all ranks into c.Recv of every rank. In round k,
-// ranks whose numbers differ in bit k alone exchange and combine their partial results. R. Thakur,
+// ranks whose numbers differ only in bit k exchange and combine their partial results. R. Thakur,
 // R. Rabenseifner and W. Gropp, "Optimization of collective communication operations in MPICH",
 // International Journal of High Performance Computing Applications 19 (2005), section 4.5. c.Recv
 // may be the same memory as c.Send.
 //
-// If p is not a power of two, let 2^m be the largest power of two below p. Before the rounds the
-// first 2(p-2^m) ranks are folded: they form pairs of neighbours, and the lower rank of each pair
-// sends its contribution to the upper rank. Only the upper ranks of the pairs and the ranks without a
-// pair take part in the rounds; they are numbered from 0 to 2^m-1. At the end each lower rank
-// receives the result from the upper rank of its pair.
+// If p is not a power of two, let 2^m be the largest power of two below p. Before the rounds the first
+// 2(p-2^m) ranks are folded: they form pairs of neighbours, and the lower rank of each pair sends its
+// contribution to the upper rank. Only the upper ranks of the pairs and the ranks without a pair take
+// part in the rounds. These ranks are numbered from 0 to 2^m-1. At the end each lower rank receives the
+// result from the upper rank of its pair.
 //
 // Restrictions: none. In each combination the left operand is from lower ranks than the right
 // operand. So the operator need not be commutative, and all ranks get the same bits.
@@ -38,9 +38,9 @@ func AllReduceRecursiveDoubling(p Peer, c *Call) error {
 	return f.leave(p, recv)
 }
 
-// fold reduces the number of ranks that take part in the rounds to power, a power of two. The first
-// 2*extra ranks form pairs of neighbours, extra pairs in all. Of each pair, only the upper rank
-// continues. me is this rank's number among the ranks that continue.
+// fold reduces the number of ranks that take part in the rounds to the field power, a power of two. The
+// field extra is the number of pairs of neighbours that the first 2*extra ranks form. Of each pair,
+// only the upper rank continues. me is this rank's number among the ranks that continue.
 type fold struct{ power, extra, me int }
 
 // foldOf returns the fold of the group. At the lower rank of a pair, me is the number of the upper

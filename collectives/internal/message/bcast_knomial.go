@@ -1,7 +1,7 @@
 package message
 
-// radix is the k of the k-nomial algorithms. With 4 a tree has half as many levels as with 2, and at
-// each level a rank sends up to 3 messages, one after the other.
+// radix is the k of the k-nomial algorithms. With k = 4 a tree has half as many levels as with k = 2,
+// and at each level a rank sends up to 3 messages, one after the other.
 const radix = 4
 
 // BcastKNomial broadcasts c.Recv of root to all ranks along a k-nomial tree, k = 4. A rank that has

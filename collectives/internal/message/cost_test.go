@@ -46,9 +46,8 @@ func branches(size int) int {
 	return count
 }
 
-// prefixes returns the largest number of messages that any rank sends in a scan. It counts the
-// messages of the two passes of ScanTree and, for every rank except the last one, as many further
-// messages as the argument more says.
+// prefixes returns the largest number of messages that any rank sends in a scan. It counts the messages
+// of the two passes of ScanTree. For every rank except the last one, it adds the argument more.
 func prefixes(size, more int) int {
 	most := 0
 	for after := 1; after <= size; after++ {
@@ -76,10 +75,10 @@ func aggregated(size, n int) (messages, volume int) {
 	return messages, n * (size - 1)
 }
 
-// costs returns, for each algorithm and for size ranks, the messages and the largest number of
-// bytes that the busiest rank sends. The comment at the head of each algorithm states both
-// numbers. Blocks and reduced vectors have n bytes; blocks of different lengths have up to n bytes.
-// The root is rank 0, except in ordered reductions, where it is the last rank.
+// costs returns, for each algorithm and for size ranks, the largest number of messages and the largest
+// number of bytes that any rank sends. The comment at the head of each algorithm states both numbers.
+// Blocks and reduced vectors have n bytes; blocks of different lengths have up to n bytes. The root is
+// rank 0, except in ordered reductions, where it is the last rank.
 var costs = map[string]func(size, n int) (messages, volume int){
 	"barrier=dissemination": func(size, _ int) (int, int) { return ceilLog(size), 0 },
 	"bcast=binomial":        func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },

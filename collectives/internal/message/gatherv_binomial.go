@@ -22,7 +22,7 @@ const shortPart = 8 << 10
 func GatherVBinomial(p Peer, c *Call) error {
 	size := p.Size()
 	me := (p.Rank() - c.Root + size) % size
-	lengths := make([]uint64, subtree(me, size)) // of the ranks of this rank's subtree, itself first
+	lengths := make([]uint64, subtree(me, size)) // for the ranks of this rank's subtree, this rank first
 	lengths[0] = uint64(len(c.Send))
 	mask := 1
 	for ; mask < size && me&mask == 0; mask <<= 1 {

@@ -20,7 +20,7 @@ type member struct {
 	failAfter int
 	done      chan struct{}
 	scratch   []byte
-	// sent counts the messages that the member has sent, volume their bytes.
+	// sent counts the messages that the member has sent. volume counts the bytes of these messages.
 	sent, volume int
 	started      []started
 }

@@ -18,7 +18,8 @@ import (
 // include powers of two, their neighbours and odd numbers.
 const largest = 17
 
-// counts lists numbers of elements: zero, fewer than ranks, not divisible by the ranks, and many.
+// counts lists numbers of elements: zero, fewer than ranks, not divisible by the number of ranks, and
+// many.
 var counts = []int{0, 1, 3, 16, 61, 1000}
 
 // wide lists larger groups. With GORUN_SOAK=1, all groups up to 257 ranks are tested.

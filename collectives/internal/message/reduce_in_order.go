@@ -1,8 +1,8 @@
 package message
 
-// ReduceInOrder reduces c.Send of all ranks into c.Recv of root. It is a reduce-scatter, which
-// works as ReduceScatterInOrder; then all ranks send their blocks to root. c.Recv is used at root
-// only, where it may be the same memory as c.Send.
+// ReduceInOrder reduces c.Send of all ranks into c.Recv of root. It executes a reduce-scatter, as
+// ReduceScatterInOrder does. Then all ranks send their blocks to root. c.Recv is used at root only,
+// where it may be the same memory as c.Send.
 //
 // Restrictions: none. The operands are combined from left to right, so that the result has the same
 // bits as the result of a loop over the ranks. Blocks may be empty.

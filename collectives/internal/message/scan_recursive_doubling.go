@@ -1,7 +1,7 @@
 package message
 
 // ScanRecursiveDoubling combines c.Send of the ranks 0 to i into c.Recv of rank i, for all i. In
-// round k the ranks are in blocks of 2^k consecutive ranks. Ranks whose numbers differ in bit k alone
+// round k the ranks are in blocks of 2^k consecutive ranks. Ranks whose numbers differ only in bit k
 // exchange the combinations of the contributions of their two blocks. W. D. Hillis and G. L. Steele,
 // "Data parallel algorithms", Communications of the ACM 29 (1986), changed so that the operands stay
 // in the order of the ranks. c.Recv may be the same memory as c.Send.
@@ -15,9 +15,9 @@ func ScanRecursiveDoubling(p Peer, c *Call) error {
 }
 
 // doubleScan executes the exchanges of ScanRecursiveDoubling. own is this rank's contribution. When
-// doubleScan receives the combination of a block of lower ranks, it calls prefix with this
-// combination. These blocks together consist of all ranks before this rank. The block that is nearest
-// to this rank comes first. prefix may change own.
+// doubleScan receives the combination of a block of lower ranks, it calls prefix with this combination.
+// The blocks of all these calls together consist of all ranks before this rank. The call for the
+// nearest block comes first. prefix may change own.
 func doubleScan(p Peer, own []byte, r Reduction, prefix func(before []byte)) error {
 	rank, n := p.Rank(), len(own)
 	scratch := p.Scratch(2 * n)

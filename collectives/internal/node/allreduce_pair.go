@@ -3,9 +3,9 @@ package node
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
 // AllReducePair combines the large contributions of two members. Each member copies its own
-// contribution into shared memory, reads the other member's contribution there in place, and
-// combines both contributions directly into recv. Compared with AllReduceSegments this is more
-// arithmetic and less copying. recv may be the same memory as send.
+// contribution into shared memory, reads the other member's contribution there in place, and combines
+// both contributions directly into recv. AllReducePair does more arithmetic and less copying than
+// AllReduceSegments. recv may be the same memory as send.
 //
 // Restrictions: two members; an element is no longer than a segment.
 // Cost: n/segment alpha + 2 n beta + n gamma.

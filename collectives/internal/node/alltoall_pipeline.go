@@ -3,9 +3,9 @@ package node
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
 // AllToAllPipeline sends block q of this member's buffer send to member q, for all q. In member q's
-// buffer recv, the number of the block is this member's rank. It is for large blocks. The blocks are
-// copied through segments, and each segment has a piece of every block. recv must not be the same
-// memory as send.
+// buffer recv, the number of the block is this member's rank. AllToAllPipeline is for large blocks. The
+// blocks are copied through segments, and each segment has a piece of every block. recv must not be the
+// same memory as send.
 //
 // Restrictions: no more members than bytes in a segment. Cost: n p/segment alpha + 2 p n beta for
 // blocks of n bytes.

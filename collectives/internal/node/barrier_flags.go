@@ -15,7 +15,7 @@ func (g *Group) BarrierFlags() error {
 			return err
 		}
 		// The member that sets the flag may already be in the next barrier. Then the flag has the
-		// fingerprint of that barrier, and marked must not compare it.
+		// fingerprint of that barrier, and the method marked must not compare this fingerprint.
 		if v := flag.Load(); v>>markBits == g.step {
 			if err := g.marked(g.before[k], v); err != nil {
 				return err

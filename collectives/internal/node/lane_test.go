@@ -17,7 +17,7 @@ type lane struct {
 	sent  node.Word
 }
 
-// peer is the message.Peer of a member. It waits with the functions of mem.
+// peer is the message.Peer of a member. It waits by the methods of mem.
 type peer struct {
 	room     *room
 	mem      node.Memory

@@ -70,8 +70,8 @@ func (c call) row(rank int) (out, in []byte) {
 	return out, in
 }
 
-// operation runs one call at one member and returns its result and the expected result. Both are
-// nil if the member gets no result.
+// operation runs one call at one member and returns its result and the expected result. Both results
+// are nil if the member gets no result.
 type operation struct {
 	name string
 	run  func(g *node.Group, rank int, c call) (got, want []byte, err error)
@@ -257,7 +257,7 @@ func perform(g *node.Group, rank int, op operation, c call) error {
 	return nil
 }
 
-// TestOperations tests every operation alone, with zero to many elements and with every root.
+// TestOperations tests every operation separately, with zero to many elements and with every root.
 func TestOperations(t *testing.T) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {

@@ -36,7 +36,8 @@ var unevenOperations = []operation{
 // laned reports whether a segment has room for an element of every member.
 func laned(_ *node.Group, c call) bool { return c.size <= 8 }
 
-// count returns the number of elements of part i: from zero to more than fit into a slot.
+// count returns the number of elements of part i. Some parts are empty, and some do not fit into a
+// slot.
 func (c call) count(i int) int {
 	n := (5*i + c.n) % (c.n + 1)
 	if c.n >= 100 && c.n < 500 {
@@ -93,8 +94,8 @@ func reduceScatter(f func(g *node.Group, send, recv []byte, parts message.Parts,
 	}
 }
 
-// scan returns a run function for prefix reductions. The expected result of a rank combines the
-// contributions of the first rank+more members.
+// scan returns the function run of an operation that is a prefix reduction. The expected result of a
+// rank combines the contributions of the first rank+more members.
 func scan(f reducer, more int) func(*node.Group, int, call) ([]byte, []byte, error) {
 	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
 		send := data(c.round, rank, c.n)

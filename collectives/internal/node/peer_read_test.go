@@ -68,8 +68,8 @@ func TestMembersAgreeWhoCanPull(t *testing.T) {
 	}
 }
 
-// TestPeerReadThatIsRevoked checks that a read from a member that gave up during the read is
-// void, because that member may have changed the memory meanwhile.
+// TestPeerReadThatIsRevoked checks that a read fails if the owner of the memory gave up during the
+// read, because the owner may have changed the memory meanwhile.
 func TestPeerReadThatIsRevoked(t *testing.T) {
 	room, returned := newRoom(2), make(chan struct{})
 	own, reads := ownMemory{}, 0

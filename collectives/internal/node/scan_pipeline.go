@@ -6,8 +6,9 @@ import (
 )
 
 // ScanPipeline combines the large contributions of member 0 up to this member, in segments. A member
-// reads, in place, the combination that the member before it has written, combines it with its own
-// contribution, and writes the result for the next member. recv may be the same memory as send.
+// reads, in place, the combination that the previous member has written. It combines this combination
+// with its own contribution, and writes the result for the next member. recv may be the same memory as
+// send.
 //
 // Restrictions: an element is no longer than a segment.
 // Cost: (n/segment + p - 2) (alpha + segment (2 beta + gamma)).
@@ -59,7 +60,8 @@ func (f *ring) scanSegment(in, out []byte, s uint64, r message.Reduction) error 
 	return nil
 }
 
-// exScanSegment is scanSegment for ExScanPipeline: the result in out lacks this member's contribution.
+// exScanSegment executes segment s of ExScanPipeline: the result in out does not contain this member's
+// contribution.
 func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) error {
 	before, mine, err := f.linkBefore(len(in), s)
 	if err != nil {
@@ -79,9 +81,9 @@ func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) erro
 }
 
 // linkBefore returns two slices of n bytes for segment s. The slice before is in the part of the
-// member before this one; linkBefore waits until that member has written it. The slice mine is in
-// this member's part; linkBefore waits until the next member has finished with its previous contents.
-// before is nil at the first member, and mine is nil at the last member.
+// previous member. linkBefore waits until that member has written it. The slice mine is in this
+// member's part. linkBefore waits until the next member has finished with the previous contents of
+// mine. before is nil at the first member, and mine is nil at the last member.
 func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	rank := f.g.rank
 	if rank > 0 {
@@ -99,8 +101,8 @@ func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	return before, mine, nil
 }
 
-// acquireFor is acquire for an operation in which only member q reads this member's segments. It
-// waits for all members only if a segment of an earlier operation was in the same place; otherwise it
+// acquireFor replaces acquire in an operation in which only member q reads this member's segments. If a
+// segment of an earlier operation was in the same place, acquireFor waits for all members. Otherwise it
 // waits only for q.
 func (f *ring) acquireFor(q int, s uint64) ([]byte, error) {
 	if s < f.first+uint64(f.depth) {

@@ -118,10 +118,9 @@ func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *nod
 // slotCount is the number of slots in tests that use every slot more than once.
 const slotCount = 4
 
-// TestMemberThatPausesAnywhere checks that a member that pauses at any point can still read its
-// data when it continues, because the others have not overwritten them. Therefore every operation
-// uses its slots or segments more than once, and each member in turn pauses after each of its
-// looks.
+// TestMemberThatPausesAnywhere checks that a member that pauses at any point can still read its data
+// when it continues, because the others have not overwritten them. For this test, every operation uses
+// its slots or segments more than once. Each member in turn pauses after each of its looks.
 func TestMemberThatPausesAnywhere(t *testing.T) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {

@@ -10,7 +10,7 @@ func wordAt(part []byte, off int) *Word {
 // addressOf returns the address of b in this process.
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
-// uint64At is wordAt for a word whose loads and stores the caller orders.
+// uint64At returns the same word as wordAt, but the caller orders the loads and stores.
 func uint64At(part []byte, off int) *uint64 {
 	return (*uint64)(unsafe.Pointer(&part[off : off+8][0]))
 }

@@ -8,8 +8,8 @@ type Nested struct {
 	message.Peer
 	inner Tier
 	outer Tier // nil if this rank is not the leader of its group
-	// groups has the ranks of each group in ascending order; the first is the leader. group[r] is
-	// the number of the group of rank r, place[r] the index of r in its group.
+	// groups has the ranks of each group in ascending order; the first is the leader. group[r] is the
+	// number of the group of rank r. place[r] is the index of r in this group.
 	groups       [][]int
 	group, place []int
 	widest       int // number of ranks of the largest group
@@ -24,12 +24,13 @@ type Parts struct {
 	// Groups has the ranks of each group in ascending order; the first is the leader of the group.
 	// The groups are in the order of their leaders.
 	Groups [][]int
-	// Group is the index of this rank's group in Groups, Place the index of this rank in its group.
+	// Group is the index of this rank's group in Groups. Place is the index of this rank in its group.
 	Group, Place int
 }
 
 // Divide returns the division in which rank r belongs to group of[r]. The fields Group and Place of the
-// result are those of the argument rank. Groups are numbered from 0 in the order of their first ranks.
+// result describe the rank given by the argument rank. Groups are numbered from 0 in the order of their
+// first ranks.
 func Divide(of []int, rank int) Parts {
 	var p Parts
 	for r, g := range of {
@@ -107,7 +108,7 @@ func (n *Nested) space(bytes int) []byte {
 // while the leaders exchange one piece, the other ranks work on the next.
 const segment = 1 << 20
 
-// pieces calls do with the bounds of each piece of a buffer of n bytes; if n is 0, it calls do once.
+// pieces calls do with the bounds of each piece of a buffer of n bytes. If n is 0, it calls do once.
 // The length of a piece is a multiple of unit.
 func pieces(n, unit int, do func(from, to int) error) error {
 	each := max(segment/unit, 1) * unit

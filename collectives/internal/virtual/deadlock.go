@@ -53,8 +53,8 @@ func (e *DeadlockError) Error() string {
 // LeftoverError is the error of a simulation whose ranks have all ended and left messages that were
 // not received.
 type LeftoverError struct {
-	// Lanes is the number of lanes with messages that were not received. A lane is a pair of sender
-	// and receiver. From, To and Bytes describe the first message of one of these lanes: the lane
+	// Lanes is the number of lanes with messages that were not received. A lane is a pair of sender and
+	// receiver. From, To and Bytes describe the first message of one of these lanes. This is the lane
 	// with the lowest sender and, among the lanes of this sender, with the lowest receiver.
 	Lanes, From, To, Bytes int
 }

@@ -158,8 +158,8 @@ func (n *network) happen(e event) {
 }
 
 // ports returns the times from which the outgoing and the incoming link between a rank and a peer are
-// free. These are the rank's own links if both ranks are on the same node, otherwise the links of the
-// rank's node.
+// free. If both ranks are on the same node, the links are the rank's own. Otherwise they are the links
+// of the rank's node.
 func (n *network) ports(r *Rank, peer int) (sent, received *Time) {
 	if n.ranks[peer].node == r.node {
 		return &r.sent, &r.received
@@ -191,8 +191,8 @@ func (n *network) leave(m *envelope, now Time) {
 	n.agenda.add(event{at: start + span(m.segment.Latency), kind: arrives, msg: m})
 }
 
-// arrive puts a message on the receiver's link, at once or when the link is free. If the receiver
-// waits for the message, arrive wakes it for the time at which the message is complete.
+// arrive puts a message on the receiver's link, at once or when the link is free. If the receiver waits
+// for the message, arrive lets it continue at the time at which the message is complete.
 func (n *network) arrive(m *envelope, now Time) {
 	_, link := n.ports(&n.ranks[m.to], m.from)
 	bytes, next := m.segment.occupancy(m.bytes)

@@ -129,8 +129,8 @@ func (r *Rank) Complete() error {
 	return nil
 }
 
-// Argument returns n bytes for buffer i of the operation; i is less than Arguments. With payload the
-// bytes are zero. Without payload all ranks get the same address space for the same i; buffers with
+// Argument returns n bytes for buffer i of the operation. i is less than Arguments. With payload the
+// bytes are zero. Without payload all ranks get the same address space for the same i. Buffers with
 // different i do not overlap.
 func (r *Rank) Argument(i, n int) []byte {
 	if r.net.Payload {
@@ -192,8 +192,8 @@ func (n *network) without(b []byte) bool {
 	return false
 }
 
-// Reduction returns a copy of a reduction whose Fn also advances the rank's clock and counts the
-// bytes. Without payload, that Fn combines nothing.
+// Reduction returns a copy of a reduction. The copy's Fn also advances the rank's clock and counts the
+// bytes. Without payload, the copy's Fn combines nothing.
 func (r *Rank) Reduction(of message.Reduction) message.Reduction {
 	fn := of.Fn
 	of.Fn = func(dst, a, b []byte) {
@@ -281,7 +281,7 @@ func (r *Rank) await(from, bytes int) (*envelope, error) {
 	return l.first, err
 }
 
-// until waits until the rank's clock has reached the time at.
+// until suspends the rank until its clock has reached the time given by at.
 func (r *Rank) until(at Time) error {
 	if at <= r.now {
 		return nil
@@ -336,7 +336,7 @@ func (r *Rank) wake(at Time) {
 	r.net.agenda.add(event{at: max(at, r.now), kind: wakes, rank: r})
 }
 
-// run resumes the rank at time at, and returns when the rank waits or has ended.
+// run resumes the rank at the time given by at, and returns when the rank waits or has ended.
 func (r *Rank) run(at Time) {
 	r.now, r.waiting = at, false
 	if r.started < 0 {

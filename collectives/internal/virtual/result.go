@@ -2,11 +2,11 @@ package virtual
 
 // Cost has the counts of a rank's messages, bytes and steps.
 type Cost struct {
-	// Sent and Received are numbers of messages, SentBytes and ReceivedBytes the sums of their
+	// Sent and Received are numbers of messages. SentBytes and ReceivedBytes are the sums of their
 	// lengths.
 	Sent, SentBytes, Received, ReceivedBytes int
-	// Copied and Combined are the bytes that the rank has copied within its memory, and combined by
-	// a Reduction.
+	// Copied is the number of bytes that the rank has copied within its memory. Combined is the number
+	// of bytes that it has combined by a Reduction.
 	Copied, Combined int
 	// Steps is the number of copies and combinations that Copied and Combined count.
 	Steps int
@@ -22,7 +22,7 @@ type Result struct {
 	// from the start of a rank to its end. (Ranks that share a processor do not start at the same
 	// time.)
 	Time, Mean Time
-	// Messages and Bytes are the messages sent by all ranks, and their bytes.
+	// Messages is the number of messages that all ranks have sent. Bytes is the sum of their lengths.
 	Messages, Bytes int
 	// Busiest has, for each field of Cost separately, the largest value of any rank.
 	Busiest Cost

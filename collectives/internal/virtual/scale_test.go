@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// TestScale checks that a hundred thousand simulated ranks fit into the memory of a small
-// machine. They do 17 rounds of recursive doubling of 1 GiB that is never allocated. Without
+// TestScale checks that a hundred thousand simulated ranks fit into the memory of a small machine. They
+// execute 17 rounds of recursive doubling of a vector of 1 GiB, which is never allocated. Without
 // GORUN_SOAK there are fewer ranks.
 func TestScale(t *testing.T) {
 	ranks, rounds := 1<<10, 10

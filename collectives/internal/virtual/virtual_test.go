@@ -142,7 +142,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestSegments checks that a segment applies to lengths up to its own, which is included.
+// TestSegments checks that a segment applies to lengths up to its field Most, this length included.
 func TestSegments(t *testing.T) {
 	m := virtual.Model{Network: virtual.Level{{Most: 8, Latency: 1}, {Most: 64, Latency: 2}, {Latency: 3}}}
 	for n, want := range map[int]float64{0: 1, 8: 1, 9: 2, 64: 2, 65: 3, 1 << 20: 3} {

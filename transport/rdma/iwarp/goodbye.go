@@ -50,7 +50,7 @@ func (d *device) bid(fd int, last []byte) {
 // notice implements task.
 func (f *goodbye) notice(uint32) {}
 
-// expire implements the owner of a timer.
+// expire is called when a timer of the goodbye is due.
 func (f *goodbye) expire() { f.end() }
 
 // end resets the connection at once.

@@ -50,8 +50,8 @@ func TestMemoryOfAPacker(t *testing.T) {
 }
 
 // TestCompressedPayloadIsSentAsItIs sends 256 MiB of payload that the program has compressed, such as a
-// checkpoint. The test checks that the packer sends every segment as it is, and that it tries to compress at
-// most 16 segments.
+// checkpoint. The test checks that every segment is sent without a second compression, and that the
+// packer tries to compress at most 16 segments.
 func TestCompressedPayloadIsSentAsItIs(t *testing.T) {
 	plain := make([]byte, 4<<20)
 	for i := range plain {

@@ -3,8 +3,8 @@ package ddp
 import "fmt"
 
 // FaultError is a violation of DDP by the peer. The value of a FaultError is the error type and
-// error code of the Terminate message that reports the violation, with layer 1 (RFC 5041 section
-// 8.2, RFC 5040 section 4.8).
+// error code of the Terminate message that reports the violation. The message names layer 1 (RFC
+// 5041 section 8.2, RFC 5040 section 4.8).
 //
 //	0xf00  error type: 0 local catastrophic, 1 tagged buffer, 2 untagged buffer
 //	0x0ff  error code

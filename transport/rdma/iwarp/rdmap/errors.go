@@ -9,7 +9,7 @@ import (
 )
 
 // FaultError is a violation of RDMAP by the peer. Its value is the error type and error code of the
-// Terminate message that reports the violation, with layer 0 (RFC 5040 section 4.8).
+// Terminate message that reports the violation. The message names layer 0 (RFC 5040 section 4.8).
 //
 //	0xf00  error type: 0 local catastrophic, 1 remote protection, 2 remote operation
 //	0x0ff  error code
