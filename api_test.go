@@ -25,7 +25,8 @@ var stable = []string{"runtime", "runtime/actors", "collectives"}
 // list.
 const unstable = "Unstable: any release may change this package, also after v1."
 
-// TestAPI compares the exported API with testdata/api, so that a review sees what changes.
+// TestAPI compares the exported API with the files in testdata/api. A change of the API must change these
+// files, so that a reviewer sees it.
 func TestAPI(t *testing.T) {
 	for _, dir := range stable {
 		got := exported(t, dir)
@@ -57,8 +58,8 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported returns the exported API of a package of this tree on Linux. The declarations are
-// sorted, and each begins a line. The further lines of a declaration are indented.
+// exported returns the exported API of a package of this tree on Linux. The declarations are sorted. Each
+// declaration begins on a new line, and its further lines are indented.
 func exported(t *testing.T, dir string) []byte {
 	t.Helper()
 	files, p := documented(t, dir)
@@ -124,9 +125,8 @@ func documented(t *testing.T, dir string) (*token.FileSet, *doc.Package) {
 	return files, p
 }
 
-// TestPackagesSayWhetherTheyAreStable checks that each importable package either is listed in
-// stable or has the line unstable in its package comment. The test finds a package that became
-// public by mistake.
+// TestPackagesSayWhetherTheyAreStable checks that each importable package is listed in stable, or has the
+// line unstable in its package comment. The test finds a package that became importable by mistake.
 func TestPackagesSayWhetherTheyAreStable(t *testing.T) {
 	says := map[string]bool{}
 	for _, s := range sources(t) {
@@ -178,8 +178,8 @@ func TestLibrariesAreToldApart(t *testing.T) {
 	}
 }
 
-// declared returns the exported names of a declaration. A method of Comm is named Comm.Method.
-// The methods of other types are not listed, because the list names their types.
+// declared returns the exported names of a declaration. A method of Comm is named Comm.Method. The methods of
+// other types are left out, because the list names their types.
 func declared(d ast.Decl) []string {
 	var all []string
 	add := func(prefix string, id *ast.Ident) {

@@ -21,8 +21,8 @@ var (
 	origin = regexp.MustCompile(`\b(?:pt2pt|comm|group|coll|datatype|init|ft|threads|topo|api|stress)/[a-z0-9_/-]+\.c\b`)
 )
 
-// byWay is the heading of the part of the page whose tables name a test for each way to run a
-// job.
+// byWay is the heading of a part of the page. For each behaviour and each way to run a job, the tables of
+// this part name a test.
 const byWay = "\n## By way\n"
 
 // wayTest and wayNone match a cell of a table below the heading byWay. A cell contains a test with its
@@ -55,8 +55,8 @@ func testComments(t *testing.T) map[string]string {
 	return comments
 }
 
-// TestBehavioursAreProved checks that every behaviour of the page has a test whose comment names
-// the origin, and that the page lists every origin that the comment of a test names.
+// TestBehavioursAreProved checks that every behaviour of the page has a test whose comment names the origin
+// of the behaviour. It also checks that the page lists every origin that the comment of a test names.
 func TestBehavioursAreProved(t *testing.T) {
 	page, err := os.ReadFile(behavioursPage)
 	if err != nil {
@@ -147,8 +147,8 @@ func TestBehavioursByWay(t *testing.T) {
 }
 
 // stringsOfTests returns a function that reports whether a text is a string in a test or in
-// internal/simulate. The function also accepts such a string followed by a space and auto or
-// rdma, because some tests append the name of the transport to the name of a subtest.
+// internal/simulate. The function also accepts such a string if a space and auto or rdma follow the string.
+// The reason is that some tests append the name of the transport to the name of a subtest.
 func stringsOfTests(t *testing.T) func(text string) bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -170,7 +170,7 @@ func stringsOfTests(t *testing.T) func(text string) bool {
 	}
 }
 
-// cutLast works as strings.Cut, but at the last separator.
+// cutLast does the same as strings.Cut, but cuts at the last separator.
 func cutLast(text, separator string) (before, after string, found bool) {
 	i := strings.LastIndex(text, separator)
 	if i < 0 {

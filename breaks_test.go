@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/mutation/breaks"
 )
 
-// TestEveryBreakApplies checks that every break in the tables of internal/mutation fits the
-// present sources: the break changes exactly one place, and the result is valid Go. The author of
-// a change of such a place also changes the break.
+// TestEveryBreakApplies checks that every break in the tables of internal/mutation can be applied to the
+// present sources. A break must change exactly one place, and the result must be valid Go. If somebody
+// changes such a place, this person must also change the break.
 func TestEveryBreakApplies(t *testing.T) {
 	packages, err := breaks.Packages(".")
 	if err != nil {

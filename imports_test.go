@@ -13,7 +13,7 @@ import (
 // the test, because a new package is a design decision. An entry that ends in "/..." covers the
 // packages below it that have no entry of their own.
 var imports = map[string][]string{
-	".ci": {}, // CI runs its files by name; it is not a package of ./...
+	".ci": {}, // CI runs its files by name, because it is not a package of ./...
 
 	"transport":               {},
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
@@ -178,7 +178,7 @@ var testImports = []string{
 	"github.com/stretchr/testify/require", "github.com/stretchr/testify/assert", "golang.org/x/sys/unix",
 }
 
-// integration lists what the tests of a package may import in addition, because they run the
+// integration lists additional packages that the tests of a package may import, because these tests run the
 // package over a real transport.
 var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
@@ -249,8 +249,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// mayTest reports whether the tests of a package may import another package of the module: the
-// package itself, test support, and packages in the layers below it.
+// mayTest reports whether the tests of a package may import another package of the module. They may import
+// the package itself, packages for tests, and packages in lower layers.
 func mayTest(dir, imported string) bool {
 	if imported == dir || imported == "transport/transporttest" || slices.Contains(integration[dir], imported) || strings.HasPrefix(imported, "internal/testbed/") {
 		return true

@@ -12,8 +12,8 @@ import (
 // link matches a link in Markdown. Its group is the target.
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestLinksOfPages checks that the targets of links between files of the tree exist, headings
-// included.
+// TestLinksOfPages checks that the targets of links between files of the tree exist. If a target names a
+// heading, the heading must exist, too.
 func TestLinksOfPages(t *testing.T) {
 	found := 0
 	walk(t, func(name string) {
@@ -26,7 +26,7 @@ func TestLinksOfPages(t *testing.T) {
 		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
 			if strings.Contains(m[1], "://") {
-				continue // the target is no file of the tree
+				continue // the target is not a file of the tree
 			}
 			found++
 			file, heading, _ := strings.Cut(m[1], "#")
@@ -95,8 +95,7 @@ func TestExamplesAreListed(t *testing.T) {
 	}
 }
 
-// TestWorkflowRunsTheCheck checks that the GitHub workflow runs the same check as the developers
-// do.
+// TestWorkflowRunsTheCheck checks that the GitHub workflow runs the same script as developers run, .ci/run.
 func TestWorkflowRunsTheCheck(t *testing.T) {
 	text, err := os.ReadFile(".github/workflows/ci.yml")
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package gorun_test checks properties of the source tree itself: which package may import
-// another package, where unsafe and cgo may appear, how long files and functions are, and that
-// every package has a comment. The tests read the sources of every build variant and need no
-// tool.
+// Package gorun_test checks properties of the source tree itself. Among these are the imports of packages,
+// the places of unsafe and cgo, the lengths of files and functions, and the comments of packages. The tests
+// read the sources of every build variant and need no tool.
 package gorun_test
 
 import (
@@ -23,7 +22,7 @@ import (
 
 const (
 	module = "github.com/gorun-hpc/gorun"
-	// functionLinesMax and fileLinesMax bound the lines that must be understood together. The
+	// functionLinesMax and fileLinesMax are the largest numbers of lines of a function and of a file. The
 	// functions of tests may be longer, because they contain tables and transcripts.
 	functionLinesMax     = 70
 	testFunctionLinesMax = 110
@@ -33,7 +32,7 @@ const (
 // vague matches names that do not describe a file or a type.
 var vague = regexp.MustCompile(`(?i)^(utils?|helpers?|managers?|common|misc)$|(Manager|Helper|Util|Utils)$`)
 
-// unwanted matches what the text of the tree may not contain: notes to oneself and paths of one
+// unwanted matches texts that the tree may not contain: notes of an author to himself, and paths of one
 // machine. The patterns are written so that they do not match themselves.
 var unwanted = regexp.MustCompile(`\b(TO[D]O|FIX[M]E|X[X]X)\b|(^|[\s"'=(])/(wor[k]|roo[t]|hom[e])/|://proxy[.]|artifactor[y]|//registr[y][.]`)
 

@@ -1,7 +1,7 @@
-// Command skips reads the JSON output of go test from standard input. It prints what go test would
-// print without -json: the line of every package, and the output of the tests that failed. At the
-// end it prints the names of the tests and packages that failed, and counts. It appends a line for
-// each reason for which tests were skipped to the file that its argument names.
+// Command skips reads the JSON output of go test from standard input. It prints what go test would print
+// without -json: the line of every package, and the output of the tests that failed. At the end it prints the
+// names of the tests and packages that failed, and counts of tests and packages. For each reason for which
+// tests were skipped, it appends a line to the file that its argument names.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// event is one line of the JSON, as described by go doc test2json.
+// event is one line of the JSON, as go doc test2json describes it.
 type event struct {
 	Action, Package, ImportPath, Test, Output string
 }
@@ -63,10 +63,10 @@ func (c *tally) String() string {
 		&failures, verdict, c.packages, c.failedPackages, c.passed, c.failed, c.skipped)
 }
 
-// report copies events to out, followed by a closing line. It returns a line for each top-level
-// test and reason for which the test, or a subtest, was skipped.
+// report writes the text of the events to out, followed by a closing line. It returns the reasons for which
+// top-level tests, or their subtests, were skipped. There is one line for each reason of a top-level test.
 func report(in io.Reader, out io.Writer) ([]string, error) {
-	output := map[string][]string{} // of the tests that have not ended yet
+	output := map[string][]string{} // the output of each test that has not ended yet
 	skips := map[string]int{}
 	count := &tally{}
 	lines := bufio.NewReader(in)
@@ -115,7 +115,8 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 	}
 }
 
-// numbered returns the keys in order. It appends the number of tests to a key if there are several.
+// numbered returns the keys of skips in order. It appends the number of tests to a key if several tests have
+// this key.
 func numbered(skips map[string]int) []string {
 	var lines []string
 	for _, line := range slices.Sorted(maps.Keys(skips)) {

@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// TestMemoryOfAllToAll checks the memory that the ranks of a node take for messages between all
-// pairs of ranks. The memory must not grow with the square of the number of ranks. The fill level
-// of the inboxes varies by chance, up to a limit for each rank that does not depend on the number
-// of ranks. A page for each pair would exceed this limit.
+// TestMemoryOfAllToAll checks the memory that the ranks of a node take for messages between all pairs of
+// ranks. The memory must not grow with the square of the number of ranks. The test allows each rank an amount
+// that does not depend on the number of ranks, because the fill level of the inboxes varies by chance. A page
+// for each pair of ranks would exceed this amount.
 func TestMemoryOfAllToAll(t *testing.T) {
 	const pageKiB = 4
 	for _, ranks := range []int{32, 128} {
@@ -27,8 +27,8 @@ func TestMemoryOfAllToAll(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") == "1" {
 		ranks = 256
 	}
-	// The blocks themselves lie in shared memory for a while. The number of blocks grows with the
-	// square of the number of ranks, but the memory for them is bounded.
+	// The blocks themselves are in shared memory for a while. The number of blocks grows with the square of
+	// the number of ranks, but the memory that contains them is bounded.
 	for _, coll := range []string{"pairwise", "auto"} {
 		u := memoryOf(t, ranks, coll)
 		t.Logf("%d ranks, %s: %v KiB", ranks, coll, u)
@@ -40,8 +40,8 @@ func TestMemoryOfAllToAll(t *testing.T) {
 // mib is a MiB in KiB, the unit of the table.
 const mib = 1 << 10
 
-// usage holds two amounts of memory in KiB. rank is the memory of the largest rank, including its share of
-// shared pages. shared is the shared memory of all ranks together.
+// usage holds two amounts of memory in KiB. The field rank is the memory of the rank that uses most,
+// including its share of shared pages. The field shared is the shared memory of all ranks together.
 type usage struct{ rank, shared float64 }
 
 func memoryOf(t *testing.T, ranks int, coll string) usage {

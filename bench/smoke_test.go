@@ -183,8 +183,8 @@ func TestNPB(t *testing.T) {
 	}
 }
 
-// TestLoss checks that survivors that wait for a killed rank are notified. bench/peers measures
-// how fast.
+// TestLoss checks that survivors that wait for a killed rank are notified. bench/peers measures how fast they
+// are notified.
 func TestLoss(t *testing.T) {
 	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
 		"-np", "4", "-on-failure", "continue", filepath.Join(bin, "loss"), "-json")
@@ -215,12 +215,13 @@ func TestPause(t *testing.T) {
 	require.Regexp(t, `^2 losses of 3 ranks: pause of the slowest survivor: median [0-9.]+ ms, max [0-9.]+ ms\n$`, out.Out)
 }
 
-// TestNPBClassA runs class A of EP. The README's job runs class A of another kernel.
+// TestNPBClassA runs class A of EP. The job in README.md runs class A of another kernel.
 func TestNPBClassA(t *testing.T) {
 	require.Contains(t, run(t, 4, "npb", "-kernel", "ep", "-class", "A"), " VERIFICATION SUCCESSFUL\n")
 }
 
-// TestRefusals checks that a wrong command line or an impossible number of ranks fails.
+// TestRefusals checks that programs fail if their command line is wrong or their number of ranks is
+// impossible.
 func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		np      int
@@ -273,8 +274,8 @@ func TestWholeJobs(t *testing.T) {
 	require.Equal(t, "5 ranks exchanged 24 bytes with each other\n", run(t, 5, "allall", "-n", "3"))
 }
 
-// TestBlocksOfEveryLength runs an all-to-all that checks its result, for every way in which
-// blocks are moved between processes.
+// TestBlocksOfEveryLength runs an all-to-all that checks its result, with every algorithm, with and without
+// process_vm_readv, and with blocks of several lengths.
 func TestBlocksOfEveryLength(t *testing.T) {
 	for _, coll := range []string{"auto", "node-pipeline", "node-pull", "bruck", "pairwise"} {
 		for _, cma := range []string{"1", "0"} {

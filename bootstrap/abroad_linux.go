@@ -24,7 +24,7 @@ type abroad struct {
 	watched  chan struct{} // closed when the goroutine that reads stream ends; nil if there is none
 	ready    chan struct{} // closed when host is set or it is certain that host stays nil; nil if this is not rank 0
 	host     *host         // in rank 0, serves all ranks; nil if the ranks have not met
-	aborting atomic.Bool   // this process has called Abort, and is about to exit with its own code
+	aborting atomic.Bool   // this process has called Abort, and is about to exit with its own exit code
 }
 
 // endGrace is the time between the SIGTERM and the SIGKILL that a rank sends itself. It corresponds to
@@ -34,8 +34,9 @@ const endGrace = 5 * time.Second
 // launcherTimeout is the timeout for the launcher's answer when a process leaves or aborts the job.
 const launcherTimeout = 30 * time.Second
 
-// met is called when the ranks have met. After this call, and until finalize or abort is called, this process
-// sends no request to the launcher. It watches the launcher, and ends when the launcher ends.
+// met is called when the ranks have met. Between this call and a call of finalize or abort, this process
+// sends no request to the launcher. During that time, the process watches the launcher, and ends when the
+// launcher ends.
 func (a *abroad) met() error {
 	if a.stream == nil {
 		go a.watchParent()
@@ -55,9 +56,9 @@ func (a *abroad) met() error {
 }
 
 // openParent opens a pidfd of the parent process, which watchParent polls. openParent is called if the
-// launcher offers no connection. The parent is then the launcher, or a wrapper that the launcher has started.
-// If the kernel has no pidfds, or if the parent is in another PID namespace, this process does not notice the
-// end of the launcher.
+// launcher offers no PMI connection. In this case, the parent is the launcher, or a wrapper that the launcher
+// has started. If the kernel has no pidfds, or if the parent is in another PID namespace, this process does
+// not notice the end of the launcher.
 func (a *abroad) openParent() {
 	pid := os.Getppid()
 	if pid <= 0 {
@@ -103,7 +104,7 @@ func (a *abroad) finalize() error {
 		}
 	}
 	if a.parent != nil {
-		_ = a.parent.Close() // after this, the end of the launcher does not end this process
+		_ = a.parent.Close() // from here on, the end of the launcher does not end this process
 	}
 	if a.launcher == nil {
 		return nil
@@ -133,9 +134,9 @@ func (a *abroad) end() {
 		return
 	}
 	self := os.Getpid()
-	// The signal is sent to this thread. If the program does not handle SIGTERM, the signal then takes effect
-	// before end returns. A signal to the process might take effect later, and the next frame might let the
-	// program continue in the meantime.
+	// The signal is sent to this thread, so that it takes effect before end returns if the program does not
+	// handle SIGTERM. A signal to the process might take effect later. In the meantime, the next frame might
+	// let the program continue.
 	goruntime.LockOSThread()
 	_ = unix.Tgkill(self, unix.Gettid(), unix.SIGTERM)
 	goruntime.UnlockOSThread()

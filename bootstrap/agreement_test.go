@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// decision returns the next decision that a rank receives, and the ranks whose end was reported to
-// it before that decision.
+// decision returns the next decision that a rank receives, and the ranks whose end was reported to this rank
+// before the decision.
 func decision(t *testing.T, s *bootstrap.Session) (d *bootstrap.Decision, ends []int) {
 	t.Helper()
 	hang := time.After(time.Minute)
@@ -36,7 +36,7 @@ func decision(t *testing.T, s *bootstrap.Session) (d *bootstrap.Decision, ends [
 }
 
 // The votes of ranks on several nodes lead to one decision, which is the same at every rank. Before the
-// decision, each rank receives the notices of the ends that the decision counts.
+// decision, each rank receives the notices of the ends that Decision.Epoch counts.
 func TestAgreementOfNodes(t *testing.T) {
 	const count, perNode = 3, 3
 	n := newNodes(t, count, perNode)

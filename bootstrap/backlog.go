@@ -3,9 +3,10 @@ package bootstrap
 import "sync"
 
 // backlog is a queue of the notices that did not fit into the channel of a session, with a goroutine that
-// passes them on in order. With the backlog, a rank that does not receive its notices does not delay later
-// frames, such as the book or the end of a fence. The length of the backlog is bounded, because a rank gets
-// one notice for each loss, for each of its agreements, and for each communicator that was revoked.
+// passes them on in order. Because of the backlog, the session can act on later frames, such as the book or
+// the end of a fence, even if the rank does not receive its notices. The length of the backlog is bounded,
+// because a rank gets one notice for each loss, for each of its agreements, and for each communicator that
+// was revoked.
 type backlog struct {
 	to      chan<- Notice
 	left    <-chan struct{} // closed when the rank leaves the job and receives no more notices
@@ -14,7 +15,7 @@ type backlog struct {
 
 	mu   sync.Mutex // guards the fields below
 	list []Notice   // oldest first
-	over bool       // the goroutine has found the list empty, and ends or has ended
+	over bool       // the goroutine has found the list empty, and is ending or has ended
 }
 
 // newBacklog starts a backlog that holds one notice.
@@ -35,8 +36,8 @@ func (b *backlog) add(n Notice) bool {
 	return !b.over
 }
 
-// first removes the oldest notice and returns it. If there is no notice, first ends the backlog and returns
-// false.
+// first removes the oldest notice and returns it. If there is no notice, first sets over, so that add refuses
+// further notices, and returns false.
 func (b *backlog) first() (Notice, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

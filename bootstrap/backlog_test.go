@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// revocations lets a rank revoke communicators with ascending numbers, beginning with first. It
-// revokes ten times as many as the notice channel of a session can hold, and returns their count.
+// revocations lets a rank revoke communicators with ascending numbers, beginning with first. It revokes ten
+// times as many communicators as a session's channel can hold notices, and returns their number.
 func revocations(t *testing.T, s *bootstrap.Session, first uint64) (count uint64) {
 	t.Helper()
 	count = uint64(10 * cap(s.Notices()))

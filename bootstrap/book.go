@@ -8,10 +8,11 @@ import (
 
 // Book holds the cards of all ranks of a world. It never changes.
 //
-// The encoded book, little endian, consists of: 4 bytes number of ranks; for each rank, 4 bytes offset of its
-// card; 4 bytes offset of the end of the last card; the cards. Offsets are counted from the first byte of the
-// cards. If the card of a rank has no bytes, the rank ended before it handed in a card. A node keeps one
-// encoded book in shared memory, and all its ranks read that copy.
+// The encoded book is little endian. It begins with the number of ranks (4 bytes). The offset of each rank's
+// card (4 bytes for each rank) and the offset of the end of the last card (4 bytes) follow. The cards are at
+// the end. Offsets are counted from the first byte of the cards. If the card of a rank has no bytes, the rank
+// ended before it handed in a card. A node keeps one encoded book in shared memory, and all its ranks read
+// that copy.
 type Book struct {
 	raw  []byte
 	size int
@@ -68,8 +69,8 @@ func appendBook(dst []byte, cards [][]byte) []byte {
 	return dst
 }
 
-// openBook returns the book that is encoded in b. It does not check the cards. The book refers to the memory
-// of b.
+// openBook returns the book that is encoded in b. openBook does not check the cards. The book refers to the
+// memory of b.
 func openBook(b []byte) (*Book, error) {
 	if len(b) < 4 {
 		return nil, fmt.Errorf("bootstrap: book of %d bytes: %w", len(b), ErrMalformed)

@@ -30,8 +30,8 @@ func TestBookRoundTrip(t *testing.T) {
 	}
 }
 
-// ParseBook returns ErrMalformed for each truncation of a book, and for cards at the wrong rank,
-// trailing bytes, a book of no ranks, and a rank count that exceeds the bytes.
+// ParseBook returns ErrMalformed for each truncation of a book, a card at the wrong rank, trailing bytes, a
+// book of no ranks, and a number of ranks for which the book is too short.
 func TestBookTruncatedOrDamaged(t *testing.T) {
 	whole := someBook(t)
 	for n := range whole {

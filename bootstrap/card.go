@@ -131,8 +131,8 @@ func ParseCard(b []byte) (Card, int, error) {
 	return c, n, nil
 }
 
-// remainder is the part of a record that has not been read yet. It is nil
-// after an attempt to read more bytes than were left.
+// remainder is the part of a record that has not been read yet. After an attempt to read more bytes than were
+// left, the remainder is nil.
 type remainder []byte
 
 // take returns the next n bytes, or nil if fewer bytes are left.

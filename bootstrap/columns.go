@@ -11,8 +11,8 @@ import (
 
 // columns is the form in which the cards of many ranks are sent. Each field of the cards is a column that has
 // the values of all ranks. Values that several ranks have in common are in tables. Numbers that grow from
-// rank to rank are sent as differences. In this form, a card of 100 bytes takes about 10 bytes, and fewer
-// after compression.
+// rank to rank are sent as differences. In this form, a card of 100 bytes takes about 10 bytes, and less than
+// 10 bytes after compression.
 //
 // Before compression by zstd, packed cards consist of the number of cards as uvarint, and the columns in the
 // following order. Each column is preceded by its length as uvarint. Each number in a column is encoded as
@@ -80,7 +80,7 @@ func unpackedMax(size int) int {
 
 // codec returns the encoder and the decoder, which may be used from any goroutine.
 var codec = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
-	// With a single segment, the header has the unpacked length.
+	// With the option WithSingleSegment, the header contains the unpacked length, which unpackCards checks.
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(true))
 	if err != nil {
 		panic(err) // the options are constants
@@ -92,8 +92,8 @@ var codec = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
 	return enc, dec
 })
 
-// packCards packs encoded cards, which must be in ascending order of their ranks. nil entries are
-// skipped.
+// packCards packs encoded cards, which must be in ascending order of their ranks. It skips elements of cards
+// that are nil.
 func packCards(cards [][]byte) ([]byte, error) {
 	var c columns
 	for i := range c.index {
@@ -159,8 +159,8 @@ func text(s string) []byte { return append(binary.AppendUvarint(nil, uint64(len(
 
 // unpackCards is the inverse of packCards. All ranks must be below size.
 func unpackCards(packed []byte, size int) ([]Card, error) {
-	// The header has the unpacked length. unpackCards checks it before it allocates memory, so that the book
-	// of a small world cannot claim as much memory as the book of a large world.
+	// The header has the unpacked length. unpackCards checks this length before it allocates memory. For this
+	// reason, the book of a small world cannot claim as much memory as the book of a large world.
 	var head zstd.Header
 	most := unpackedMax(size)
 	if err := head.Decode(packed); err != nil || !head.HasFCS || head.FrameContentSize > uint64(most) {
@@ -180,8 +180,8 @@ func unpackCards(packed []byte, size int) ([]Card, error) {
 	for i := range u.tables {
 		u.tables[i].rest = all.take(all.uvarint(len(flat)))
 	}
-	// A card has at least one byte in the column of ranks. With this check, a count that is larger than the
-	// number of cards is refused before memory is allocated for the count.
+	// A card has at least one byte in the column of ranks. Because of this check, a count that is larger than
+	// the number of cards is refused before memory for count cards is allocated.
 	if all.bad || len(all.rest) > 0 || count > len(u.numbers[colRank].rest) {
 		return nil, fmt.Errorf("bootstrap: %d packed cards in %d bytes: %w", count, len(flat), ErrMalformed)
 	}

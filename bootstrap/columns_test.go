@@ -85,7 +85,7 @@ func TestPackedCardsTruncatedOrDamaged(t *testing.T) {
 	require.ErrorIs(t, err, bootstrap.ErrMalformed)
 }
 
-// The number of ranks of the world bounds how many bytes UnpackCards decompresses, and cards of the
+// UnpackCards refuses cards that decompress to more bytes than the number of ranks allows. Cards of the
 // largest size are within that bound.
 func TestPackedCardsOfASmallWorld(t *testing.T) {
 	long := strings.Repeat("x", 255)
@@ -114,8 +114,8 @@ func TestPackedCardsOfASmallWorld(t *testing.T) {
 	require.ErrorIs(t, err, bootstrap.ErrMalformed)
 }
 
-// FuzzPackedCards checks that UnpackCards either returns ErrMalformed or returns cards that survive
-// another packing and unpacking.
+// FuzzPackedCards checks that UnpackCards either returns ErrMalformed or returns cards that are the same
+// after another packing and unpacking.
 func FuzzPackedCards(f *testing.F) {
 	f.Add(bootstrap.Decompress(f, packed(f, [][]byte{encoded(f, richCard(0)), nil, encoded(f, plainCard(2))})))
 	f.Add(bootstrap.Decompress(f, packed(f, cluster(f, 20, 3))))

@@ -7,9 +7,9 @@ import (
 )
 
 // Council decides the agreements of the members of communicators. It runs in the launcher of a job, because
-// only the launcher knows in which order ranks have ended. For this reason, no two ranks can get different
-// results. No agreement waits for another agreement. Council is a state machine without a lock, a clock and
-// connections. A [Server] has one Council, and a job within one process has one Council.
+// only the launcher knows in which order ranks have ended. Because one Council decides, no two ranks can get
+// different results. No agreement waits for another agreement. Council is a state machine without a lock, a
+// clock and connections. A [Server] has one Council, and a job within one process has one Council.
 //
 // An agreement is decided when each member has voted, has ended, or has left the job. If a rank ends after
 // its vote, the vote still counts. Votes that name different lists of members belong to different agreements.
@@ -93,7 +93,7 @@ func (c *Council) Vote(rank int, v Vote) (*Decision, error) {
 	return c.takeOf(rank, p)
 }
 
-// takeOf takes a poll that has only the vote of the given rank.
+// takeOf does the work of Vote for a poll that has only the vote of the given rank.
 func (c *Council) takeOf(rank int, p *poll) (*Decision, error) {
 	if c.overloads(rank, p) {
 		return nil, fmt.Errorf("bootstrap: rank %d has voted in too many agreements that are under way: %w", rank, ErrMalformed)
@@ -108,13 +108,13 @@ func (c *Council) overloads(rank int, p *poll) bool {
 
 // take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil. It
 // ignores votes of ranks that have already voted, have ended or have left the job. It also ignores votes
-// beyond loadLimit. A relay does not send such votes.
+// beyond loadLimit, which a relay does not send.
 func (c *Council) take(p *poll) *Decision {
 	key := p.key()
 	k := c.rounds[key]
 	if k == nil {
 		if !c.counts(p) {
-			return nil // the agreement may have been decided without these votes
+			return nil // the agreement may have been decided without the votes of this poll
 		}
 		k = &count{members: p.members, missing: map[int]bool{}, flags: ^uint64(0), acknowledged: map[int]int{}}
 		for _, rank := range p.members {

@@ -23,7 +23,7 @@ const (
 // agreement.
 type judge struct {
 	members []int
-	voters  map[int][]int // by voter, the deaths that it has acknowledged
+	voters  map[int][]int // by voter, the deaths that the voter has acknowledged
 	gone    map[int]bool
 	deaths  []int
 }
@@ -38,7 +38,7 @@ func (j *judge) over() bool {
 	return len(j.voters) > 0
 }
 
-// lost returns the first rank whose death some voter has not acknowledged, or -1.
+// lost returns the rank that died first among those whose death some voter has not acknowledged, or -1.
 func (j *judge) lost() int {
 	for _, d := range j.deaths {
 		for _, acknowledged := range j.voters {
@@ -179,8 +179,8 @@ func TestOverlappingAgreements(t *testing.T) {
 	require.GreaterOrEqual(t, first.Number, uint32(bootstrap.FirstShrunk))
 }
 
-// The Council refuses a vote that no member can have given. Votes for different purposes in one
-// agreement lead to a decision without a purpose, by which every voter detects the mismatch.
+// The Council refuses a vote that no member can have given. If the votes in one agreement have different
+// purposes, the decision has no purpose, by which every voter detects the mismatch.
 func TestWrongVotes(t *testing.T) {
 	c := bootstrap.NewCouncil(4)
 	good := bootstrap.Vote{Comm: 1, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{0, 2}}
@@ -209,7 +209,8 @@ func TestWrongVotes(t *testing.T) {
 }
 
 // A vote with a different list of members, or from a rank that is not a member, does not count in the
-// agreement of the other voters. Their agreement does not wait for a rank that is not a member.
+// agreement of the other voters. The agreement of the other voters does not wait for a rank that is not a
+// member.
 func TestVotesOfOtherMembers(t *testing.T) {
 	right := []int{0, 1, 2}
 	for _, wrong := range [][]int{{3}, {0, 3}, {0, 1, 2, 3}, {2}, {1, 2}, {2, 3}} {

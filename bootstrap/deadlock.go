@@ -11,14 +11,13 @@ import (
 // reports of the ranks. left reports whether a rank without a report has left the job in order. Deadlocked
 // assumes that a rank can continue if the rank has neither reported nor left.
 //
-// A rank is dead in two cases. In the first case, it has left the job. In the second case, it is stuck
-// (Doing.Stuck), no message to it is in flight, and every rank that could end one of its waits or send a
-// message to its actors is dead, too. The result has the dead ranks that wait and have not left their
-// program. The other dead ranks have finished, or have only idle actors.
-// The set of dead ranks is the largest set that meets this definition. At first, all ranks that are stuck or
-// have left count as dead. Then each rank that waits for a rank that is not dead is removed from the set,
-// until nothing changes (E. Knapp, "Deadlock detection in distributed databases", ACM Computing Surveys 19
-// (1987), the OR model).
+// A rank is dead in two cases. In the first case, it has left the job. In the second case, the rank is stuck
+// (Doing.Stuck), and no message to the rank is in flight. Also, every rank that could end one of its waits or
+// send a message to its actors is dead. The result has the dead ranks that wait and have not left their
+// program. The other dead ranks have finished, or have only idle actors. The set of dead ranks is the largest
+// set that meets this definition. At first, the set has all ranks that are stuck or have left. Each stuck
+// rank that waits for a rank outside the set is then removed, until no such rank is left (E. Knapp, "Deadlock
+// detection in distributed databases", ACM Computing Surveys 19 (1987), the OR model).
 func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	reports := byRank(list, size)
 	dead := make([]bool, size) // initially true for a rank that is stuck or has left the job
@@ -103,8 +102,8 @@ func awaiting(reports []*Doing) []int {
 	return ranks
 }
 
-// waiters finds the ranks that wait for a rank. Its keys are the texts of Wait.Among and Doing.Serves. Each
-// text is parsed once, even if many ranks have the same text.
+// waiters finds the ranks that wait for a rank. It indexes them by a text of ranks, which is a Wait.Among or
+// a Doing.Serves. Each text is parsed once, even if many ranks have the same text.
 type waiters struct {
 	ranks map[string][]int // by text: the ranks that wait for the ranks in the text
 	one   map[int][]string // by rank: the texts with a range that consists of this rank alone
@@ -117,8 +116,8 @@ type textRange struct {
 	text string
 }
 
-// waitersOf returns the waiters among the ranks whose element of dead is true. It sets the element to false
-// for a rank that waits for unknown ranks. It does the same for a rank that does not wait, has not finished
+// waitersOf returns the waiters among the ranks whose element of dead is true. It sets the element of a rank
+// to false in two cases: if the rank waits for unknown ranks, or if the rank does not wait, has not finished
 // and has no actors.
 func waitersOf(reports []*Doing, dead []bool) *waiters {
 	w := &waiters{ranks: map[string][]int{}, one: map[int][]string{}}
@@ -142,8 +141,8 @@ func waitersOf(reports []*Doing, dead []bool) *waiters {
 	return w
 }
 
-// depends returns the texts of the ranks that must all be dead if this rank is dead: the ranks that can
-// end each of its waits, and the ranks whose messages its actors handle.
+// depends returns, as texts, the ranks that must all be dead if this rank is dead. These are the ranks that
+// can end its waits (one text for each wait), and the ranks whose messages its actors handle.
 func (d *Doing) depends() []string {
 	texts := make([]string, 0, len(d.Waits)+1)
 	for _, wait := range d.Waits {
@@ -190,8 +189,8 @@ func (w *waiters) take(rank int) []int {
 	return found
 }
 
-// rankRanges parses a text of FormatRanks in a world of size ranks. It returns ranges, and does not expand
-// them to a list of ranks. It returns no ranges for "".
+// rankRanges parses a text of FormatRanks in a world of size ranks. It returns the ranges of the text without
+// expanding them to a list of ranks. It returns no ranges for "".
 func rankRanges(text string, size int) ([]ranges.Range, error) {
 	if text == "" {
 		return nil, nil

@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// stuck returns the report of a rank of a world of six ranks. All goroutines of the rank wait. There is one
-// goroutine for each element of among. The element lists the ranks that could end the goroutine's wait.
+// stuck returns the report of a rank of a world of six ranks. All goroutines of the rank wait. The rank has
+// one goroutine for each element of among. The element lists the ranks that could end the wait of that
+// goroutine.
 func stuck(rank int, among ...string) bootstrap.Doing {
 	d := bootstrap.Doing{Rank: rank, Size: 6, Stuck: 1}
 	for _, ranks := range among {
@@ -31,17 +32,17 @@ func with(d bootstrap.Doing, lanes ...bootstrap.Lane) bootstrap.Doing {
 	return d
 }
 
-// serving returns d with the list of ranks whose messages may wake its actors.
+// serving returns d with ranks as the ranks whose messages may wake the actors of d's rank.
 func serving(d bootstrap.Doing, ranks string) bootstrap.Doing {
 	d.Serves = ranks
 	return d
 }
 
 // Deadlocked returns the ranks that can never go on, given the reports and the ranks that have left the job.
-// It does not return a rank if a rank that may go on, a message in flight, or an unknown rank could end its
-// wait.
+// It does not return a rank whose wait could be ended by a rank that may go on, by a message in flight, or by
+// an unknown rank.
 func TestDeadlocked(t *testing.T) {
-	waits := func(rank int, among string) bootstrap.Doing { // Stuck is not set, so that the rank may go on by itself
+	waits := func(rank int, among string) bootstrap.Doing { // Stuck is 0, so that the rank may go on by itself
 		d := stuck(rank, among)
 		d.Stuck = 0
 		return d
@@ -97,8 +98,8 @@ func TestDeadlocked(t *testing.T) {
 	}
 }
 
-// In random jobs, Deadlocked returns exactly the ranks that meet the definition: a rank is not
-// deadlocked if a chain of waits leads from it to a rank that may go on.
+// In random jobs, Deadlocked returns exactly the ranks that meet the definition of deadlock. By this
+// definition, a rank is not deadlocked if a chain of waits leads from it to a rank that may go on.
 func TestDeadlockedIsTheLargestSet(t *testing.T) {
 	const size = 6
 	random := rand.New(rand.NewPCG(1, 2))
@@ -154,8 +155,8 @@ func TestDeadlockedIsTheLargestSet(t *testing.T) {
 	require.Greater(t, deadlocks, 1000)
 }
 
-// withOperation returns d with one additional wait. gorun itself has started the goroutine that waits, for an
-// operation of the rank.
+// withOperation returns d with one additional wait, of a goroutine that gorun has started for an operation of
+// the rank.
 func withOperation(d bootstrap.Doing, among string) bootstrap.Doing {
 	d.Waits = append(d.Waits, bootstrap.Wait{Among: among})
 	return d
@@ -202,9 +203,9 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// BenchmarkDeadlocked measures what the launcher computes for each report of a rank. In "a pipeline", the
-// first rank computes, and each other rank waits for its predecessor. In "all connected", each rank also
-// reports a lane to every rank.
+// BenchmarkDeadlocked measures the time of the computation that the launcher does for each report of a rank.
+// In "a pipeline", the first rank computes, and each other rank waits for its predecessor. In "all
+// connected", each rank also reports a lane to every rank.
 func BenchmarkDeadlocked(b *testing.B) {
 	const size = 1000
 	left := func(int) bool { return false }

@@ -19,15 +19,15 @@ type Doing struct {
 	Finished bool `json:"finished,omitempty"`
 	// In has the collective operations that the rank is executing, one per communicator.
 	In []string `json:"in,omitempty"`
-	// All is true if one of these operations needs all ranks of the job.
+	// All is true if one of the operations in the field In needs all ranks of the job.
 	All bool `json:"all,omitempty"`
 	// Waits describes what the rank's goroutines wait for.
 	Waits []Wait `json:"waits,omitempty"`
 	// Notes has lines about unreceived messages, connections and actors.
 	Notes []string `json:"notes,omitempty"`
-	// Stuck is nonzero if only other ranks can end the waits of this rank. In this case, all its goroutines
-	// wait or are in World.Close, and no context or timer can end a wait. The number identifies the waits. It
-	// changes when a wait begins or ends, and when the rank handles a message.
+	// Stuck is nonzero if only other ranks can end the waits of this rank. In this case, all goroutines of
+	// the rank wait or are in World.Close, and no context or timer can end a wait. The value of Stuck changes
+	// when a wait begins or ends, and when the rank handles a message.
 	Stuck int64 `json:"stuck,omitempty"`
 	// Serves has the world ranks whose messages the rank's actors handle while it waits, in the format of
 	// FormatRanks. Serves is "" if the rank has no actors.
@@ -57,8 +57,8 @@ type Wait struct {
 	// Peer is the world rank that the goroutine waits for, or -1 if the goroutine does not wait for one
 	// particular rank.
 	Peer int `json:"peer"`
-	// Among has the world ranks that can end the wait, each alone or several together, in the format of
-	// FormatRanks. It is "" if these ranks are not known.
+	// Among has the world ranks that can end the wait, in the format of FormatRanks. One of them may suffice,
+	// or several may have to act together. Among is "" if these ranks are not known.
 	Among string `json:"among,omitempty"`
 	// Seconds is the duration of the wait so far, 0 if it is not known.
 	Seconds float64 `json:"seconds,omitempty"`
@@ -168,8 +168,8 @@ func seconds(least, most float64) string {
 	}
 }
 
-// alike returns a text that is equal for ranks with the same operations at the same lines. The number of
-// waits per operation and line has no influence on the text.
+// alike returns a text that is equal for two ranks if they have the same operations at the same lines. The
+// text does not depend on the number of waits per operation and line.
 func (d Doing) alike() string {
 	state := d.state()
 	if len(d.Waits) > 0 {
@@ -183,7 +183,7 @@ func (d Doing) alike() string {
 	return b.String()
 }
 
-// kind returns a text that is equal for waits in the same operation at the same line.
+// kind returns a text that is equal for two waits if they are in the same operation at the same line.
 func (w Wait) kind() string { return fmt.Sprintf("%q %q %q\n", w.Op, w.Line, w.Function) }
 
 // kinds returns the waits grouped by operation and line, in the order of the first wait of each group.
@@ -198,8 +198,8 @@ func (d Doing) kinds() (list [][]Wait) {
 	return list
 }
 
-// Together returns the reports of several ranks as lines of text. The Entries of the ranks come first. Then a
-// line for each rank that has left its program lists the ranks that wait for it.
+// Together returns the reports of several ranks as lines of text. The lines of Entries come first. If other
+// ranks wait for a rank that has left its program, a further line lists these waiting ranks.
 func Together(list []Doing) string {
 	list = inOrder(list)
 	return entries(list) + leavers(list)
@@ -336,7 +336,8 @@ func (t *byText) write(b *strings.Builder, indent string, most int) {
 	}
 }
 
-// verb names ranks and appends a verb: the string one for one rank, and the string many for several ranks.
+// verb returns the numbers of ranks in words, followed by a verb. The verb is the parameter one for one rank,
+// and the parameter many for several ranks.
 func verb(ranks []int, one, many string) string {
 	if len(ranks) == 1 {
 		return strings.TrimRight(fmt.Sprintf("rank %d %s", ranks[0], one), " ")

@@ -39,9 +39,9 @@ func TestDoingOfOneRank(t *testing.T) {
 	require.Equal(t, d, back)
 }
 
-// Together shows ranks that wait in the same operation at the same line as one entry, in the order of ranks,
-// with the texts that differ between them. At the end, it names the ranks that wait for a rank that has left
-// its program.
+// Together shows ranks that wait in the same operation at the same line as one entry, with the texts that
+// differ between the ranks. The entries are in the order of ranks. At the end, Together names the ranks that
+// wait for a rank that has left its program.
 func TestDoingsTogether(t *testing.T) {
 	list := []bootstrap.Doing{
 		receiving(5, "rank 0, tag 7", "mesh.go:69", 3, 0),
@@ -80,8 +80,9 @@ rank 1 has left its program, and ranks 0,2-4 wait for it
 	require.Empty(t, bootstrap.Together(nil))
 }
 
-// Encode shortens a report that is too long to a report that ParseDoing accepts. It clears Stuck, because the
-// omitted waits might end. ParseDoing refuses a report if a single wait of it is too long.
+// Encode shortens a report that is too long, so that ParseDoing accepts the text. Encode sets Stuck to 0 in
+// this case, because the omitted waits might end. ParseDoing refuses a report if a single wait of it is too
+// long.
 func TestLongDoing(t *testing.T) {
 	d := bootstrap.Doing{Size: 1}
 	for range 1000 {

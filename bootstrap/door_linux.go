@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// proofTimeout is the timeout for the proof of a new connection that it knows the secret.
+	// proofTimeout is the time within which the peer of a new connection must prove that it knows the secret.
 	proofTimeout = 5 * time.Second
 	// strangersMax is the number of connections without proof that a door keeps in addition to one connection
 	// for each expected process.
@@ -22,8 +22,8 @@ const (
 
 // Door accepts connections from processes of a job that have inherited no connection. Ranks that a launcher
 // other than gorun has started connect to the door of rank 0. gorun's agents in containers connect to the
-// door of the launcher. Both sides prove to each other that they know the job's secret, with fresh nonces,
-// before anything else is read.
+// door of the launcher. Before either side reads anything else, both sides prove to each other with fresh
+// nonces that they know the job's secret.
 type Door struct {
 	l      *listener
 	secret [32]byte
@@ -55,13 +55,14 @@ func newDoor(l *listener, secret [32]byte, size int) *Door {
 func (d *Door) Port() uint16 { return d.l.port }
 
 // Close closes the door, which then accepts no more connections. The peer of a connection without proof may
-// still send its proof within proofTimeout. Without a proof in this time, the connection is closed.
+// still send its proof within proofTimeout. If the peer does not send a proof in this time, the connection is
+// closed.
 func (d *Door) Close() error { return d.l.file.Close() }
 
 // Serve calls arrive for each connection that has proved that it knows the secret, in a goroutine per
 // connection. number is the number that the process claims. Two connections may have the same number, because
-// a process that has lost its connection connects again. arrive owns the connection, on which the deadline of
-// the proof is still set. Serve returns when the door is closed.
+// a process that has lost its connection connects again. arrive owns the connection. The deadline for the
+// proof is still set on the connection. Serve returns when the door is closed.
 func (d *Door) Serve(arrive func(number int, conn *os.File)) error {
 	for {
 		conn, err := d.l.accept()
@@ -86,8 +87,8 @@ func (d *Door) Serve(arrive func(number int, conn *os.File)) error {
 	}
 }
 
-// enter adds a connection to the connections without proof. If there are too many, enter closes the oldest of
-// them. For this reason, strangers that connect and send nothing cannot block the door. If the closed
+// enter adds a connection to the connections without proof. If there are too many such connections, enter
+// closes the oldest one, so that strangers that connect and send nothing cannot block the door. If the closed
 // connection belonged to a process of the job, that process connects again.
 func (d *Door) enter(conn *os.File) {
 	d.mu.Lock()
@@ -115,8 +116,8 @@ func (d *Door) leave(conn *os.File) error {
 	return nil
 }
 
-// prove waits until a connection has proved that it knows the secret, with the deadline until. It returns
-// the number of the process.
+// prove waits until the peer of a connection has proved that it knows the secret. The parameter until is the
+// deadline. prove returns the number of the process.
 func (d *Door) prove(conn *os.File, until time.Time) (int, error) {
 	if err := conn.SetDeadline(until); err != nil {
 		return 0, err
@@ -126,8 +127,8 @@ func (d *Door) prove(conn *os.File, until time.Time) (int, error) {
 	return examine(conn, d.secret, d.size, nonce)
 }
 
-// Knock connects to a door as the process with this number. The deadline is until, or proofTimeout from
-// now if that is earlier. It is still set on the connection that Knock returns.
+// Knock connects to a door as the process with this number. The deadline is the earlier of until and the time
+// proofTimeout from now. This deadline is still set on the connection that Knock returns.
 func Knock(a Address, number int, secret [32]byte, until time.Time) (*os.File, error) {
 	if late := time.Now().Add(proofTimeout); late.Before(until) {
 		until = late

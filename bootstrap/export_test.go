@@ -2,7 +2,7 @@ package bootstrap
 
 import "testing"
 
-// These names export internals to the package's black-box tests.
+// These names export unexported identifiers to the tests in package bootstrap_test.
 var (
 	AppendBook  = appendBook
 	ParseBook   = parseBook
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// These are the kinds of frames, with which tests forge frames.
+// These are kinds of frames. The tests make frames of these kinds themselves.
 const (
 	KindCard      = uint8(kindCard)
 	KindFence     = uint8(kindFence)
@@ -49,7 +49,7 @@ const (
 	KindRejoin    = uint8(kindRejoin)
 )
 
-// JobOf returns the name of the job that another launcher has started.
+// JobOf returns the text that identifies the job of another launcher.
 func JobOf(f Foreign) string { return f.job }
 
 // StalePoint returns the encoded address of a meeting point at which nobody listens.

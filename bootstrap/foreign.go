@@ -24,15 +24,14 @@ type Foreign struct {
 	job string // identifies the job among all jobs of the user; "" if no variable identifies it
 }
 
-// foreign lists the variables by which launchers number the processes of a job. The entries are, in this
-// order: Open MPI's mpirun; launchers that offer PMI-1 to a process, such as MPICH's mpiexec, srun --mpi=pmi2
-// and flux run; Slurm's srun; Flux; an mpiexec whose connection this process has not inherited; an mpiexec
-// that sends rank and size only over a connection to PMI_PORT; and the platforms that start containers. For
-// the mpiexec with PMI_PORT, the local rank and the local size are read in place of rank and size. The first
-// entry whose variables rank and size are both set counts, even if size is 1. The entry for Slurm has
-// variables of a job step. They are not set in a batch script, which is one process and has only the
-// variables of the job. job lists variables. Their values together are the same in all processes of a job,
-// and differ in all other jobs of the user.
+// foreign lists the variables by which launchers number the processes of a job. The first entry whose
+// variables rank and size are both set counts, even if size is 1. The second entry is for all launchers that
+// offer PMI-1, such as MPICH's mpiexec, srun --mpi=pmi2 and flux run. The entry for Slurm's srun has
+// variables of a job step, because a batch script, which is one process, has only the variables of the job.
+// The first entry for mpiexec is for a process that has not inherited the connection of mpiexec. The second
+// one is for an mpiexec that sends rank and size only over a connection to PMI_PORT. This entry has the
+// variables of the local rank and the local size instead. The last entries are for the platforms that start
+// containers. job lists variables whose values, taken together, identify the job among the user's jobs.
 var foreign = []struct {
 	launcher, rank, size, local string
 	pmi                         bool
@@ -54,9 +53,9 @@ const (
 	podsOfJob     = "Kubernetes"
 )
 
-// EnvJoined is the variable that identifies the job of another launcher that a process has joined. [Join]
-// sets this variable because the child processes of a rank inherit the variables of the launcher. With
-// EnvJoined, the child processes do not join the job in place of the rank.
+// EnvJoined is the variable that identifies the job of another launcher that a process has joined. The child
+// processes of a rank inherit the variables of the launcher. [Join] sets EnvJoined so that these child
+// processes do not join the job in place of the rank.
 const EnvJoined = "GORUN_JOINED"
 
 // FindForeign looks for the variables of another launcher in the environment. It returns true if a launcher
@@ -108,9 +107,9 @@ func jobOf(launcher string, names []string, getenv func(string) string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// findLauncher does the same as FindForeign, but only for launchers whose processes can join each other. For
-// a launcher that offers PMI-1 at a port, Rank and Size are not set, because the launcher sends them over the
-// connection to that port.
+// findLauncher does the same as FindForeign, but only for launchers whose processes can form one world
+// (Joins). For a launcher that offers PMI-1 at a port, Rank and Size are not set, because the launcher sends
+// them over the connection to that port.
 func findLauncher(getenv func(string) string) (Foreign, bool) {
 	if getenv("PMI_PORT") != "" && getenv("PMI_ID") != "" && getenv("PMI_FD") == "" && getenv("PMI_RANK") == "" {
 		return Foreign{Launcher: "mpiexec", pmi: true}, true
@@ -127,6 +126,6 @@ func (f Foreign) Remedy() string {
 	return fmt.Sprintf("start them by gorun -np %d instead", f.Size)
 }
 
-// Joins reports whether the processes that the launcher started can join each other. If they cannot, each
+// Joins reports whether the processes that the launcher started can form one world. If they cannot, each
 // process is a world of one rank.
 func (f Foreign) Joins() bool { return f.pmi || f.job != "" }

@@ -21,9 +21,9 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// diesEnv is the variable with the rank that exits after the exchange. With a value such as "abort 1", that
-// rank aborts the job instead. The other ranks wait for that rank in a fence. With "nobody", all ranks wait
-// for a signal.
+// diesEnv is the variable with the rank that exits after the exchange. The other ranks wait for that rank in
+// a fence. With a value such as "abort 1", rank 1 aborts the job instead of exiting. With "nobody", all ranks
+// wait for a signal.
 const diesEnv = "BOOTSTRAP_TEST_DIES"
 
 // together holds the results of processes that have no agent, by rank.
@@ -66,8 +66,8 @@ func startTogether(t *testing.T, n int, env func(rank int) []string, files func(
 	return h
 }
 
-// mpirun returns a function that returns the variables of a rank under Open MPI's mpirun. The ranks
-// meet in dir.
+// mpirun returns a function that returns the variables of a rank under Open MPI's mpirun. The ranks meet by a
+// file in dir.
 func mpirun(dir string, size int) func(rank int) []string {
 	return func(rank int) []string {
 		return []string{
@@ -77,7 +77,7 @@ func mpirun(dir string, size int) func(rank int) []string {
 	}
 }
 
-// checkWorld checks that the helpers have formed one world whose ranks are spread cyclically over
+// checkWorld checks that the helper processes have formed one world whose ranks are spread cyclically over
 // the nodes.
 func checkWorld(t *testing.T, h together, nodes int) {
 	t.Helper()
@@ -154,8 +154,8 @@ func TestChildrenOfARankAreNoRanks(t *testing.T) {
 // the errors name these ranks. A rank other than rank 0 refuses a meeting file that other users may read.
 func TestAFileThatAnEarlierJobLeftIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	// Rank 2 is missing, so this job ends with an error and removes its file. A killed job would not remove
-	// its file. The test writes such a file below.
+	// Rank 2 is missing, so this job ends with an error and removes its file. A killed job would leave its
+	// file. The test writes such a file below.
 	of := mpirun(dir, 3)
 	h := startTogether(t, 2, func(rank int) []string { return append(of(rank), bootstrap.EnvAnswer+"=300ms") }, nil)
 	for rank := range 2 {
@@ -262,8 +262,7 @@ func TestRanksOfAnotherLauncherMeetByPMI(t *testing.T) {
 	}
 }
 
-// Join returns an error that names the cause if the variables of a foreign launcher do not lead to
-// a connection.
+// Join returns an error that names the cause if it cannot connect by the variables of a foreign launcher.
 func TestForeignJobsThatCannotBeJoined(t *testing.T) {
 	for name, tc := range map[string]struct {
 		env  []string
@@ -311,8 +310,8 @@ func pmi(size int) func(rank int) []string {
 	}
 }
 
-// An abort ends all ranks and asks the launcher to end its job, for each policy after failures. The output
-// names the rank that has aborted.
+// An abort ends all ranks and asks the launcher to end its job. This holds for each value of Job.OnFailure.
+// The output names the rank that has aborted.
 func TestARankAbortsTheJobOfAnotherLauncher(t *testing.T) {
 	for _, policy := range []string{bootstrap.OnFailureKill, bootstrap.OnFailureContinue} {
 		for victim := range 3 {

@@ -50,7 +50,7 @@ const (
 
 // agentFrameMax returns the largest length of kind and body of a frame that an agent may send to a rank of a
 // world of size ranks. The longest frames are a frame with a text of reportBytesMax bytes, and a frame with
-// the book. The agent sends the book in a frame if the ranks cannot map it.
+// the book. The agent sends the book in a frame if the ranks cannot map a shelf that has the book.
 func agentFrameMax(size int) int { return min(agentFrameMost, rankFrameMax+bookBytesMax(size)) }
 
 // appendFrame appends one frame: 4 bytes length of kind and body, little
@@ -94,8 +94,8 @@ func readFrame(r *bufio.Reader, limit int) (kind, []byte, error) {
 	return kind(header[4]), body, nil
 }
 
-// numbered returns a body that consists of a number and a text. Most frames have such a body. It cuts the
-// text to reportBytesMax bytes.
+// numbered returns a body that consists of a number and a text, as most frames have. numbered cuts the text
+// to reportBytesMax bytes.
 func numbered(n int, text string) []byte {
 	body := binary.LittleEndian.AppendUint32(nil, uint32(int32(n)))
 	return append(body, clip(text, reportBytesMax)...)
@@ -109,8 +109,8 @@ func parseNumbered(b []byte) (n int, text string, err error) {
 	return int(int32(binary.LittleEndian.Uint32(b))), string(b[4:]), nil
 }
 
-// failed returns the body of a failed frame: the rank origin that has caused the failure, the rank lost whose
-// loss the error names, and the text of the error.
+// failed returns the body of a failed frame. origin is the rank that has caused the failure. lost is the rank
+// whose loss the error names, or -1. text is the text of the error.
 func failed(origin, lost int, text string) []byte {
 	return numbered(origin, string(binary.LittleEndian.AppendUint32(nil, uint32(int32(lost))))+text)
 }

@@ -65,7 +65,7 @@ func heads(frames [][]byte) (h [][2]byte) {
 // A relay sends the cards of its node in one frame when the last card has arrived. The server accepts that
 // frame once, and only for ranks behind the link.
 func TestCardsOfANodeGoUpTogether(t *testing.T) {
-	synctest.Test(t, cardsGoUpTogether) // virtual time does not pass, so that the relay's timer does not fire
+	synctest.Test(t, cardsGoUpTogether) // the virtual time stands still, so that the relay's timer does not fire
 }
 
 func cardsGoUpTogether(t *testing.T) {
@@ -88,8 +88,8 @@ func cardsGoUpTogether(t *testing.T) {
 	require.ErrorIs(t, r.Serve(1, recorded{bytesOf(frame(bootstrap.KindCards, up.all()[0][2:]))}), bootstrap.ErrMalformed, "a rank has one card")
 }
 
-// A relay sends the cards that it has in three cases: before it sends another frame of the node, when the
-// missing ranks have ended, and after a timeout. It passes a wrong card up at once.
+// Before all cards have arrived, a relay sends the gathered cards in three cases: before another frame of the
+// node, when the missing ranks have ended, and after a timeout. It passes a wrong card up at once.
 func TestCardsDoNotWaitForEver(t *testing.T) {
 	report := frame(bootstrap.KindReport, []byte{0, 0, 0, 0, 'x'})
 	r, up := gathered(3)
@@ -134,8 +134,8 @@ func TestBookOfAnotherHashOrEpoch(t *testing.T) {
 		require.ErrorIs(t, r.Tell(frame(bootstrap.KindPacked, whole[:n])), bootstrap.ErrMalformed, "%d bytes", n)
 		damaged := bytes.Clone(whole)
 		damaged[n] ^= 1
-		// A damaged frame may be accepted only if its unpacked bytes are right. The hash covers the unpacked
-		// bytes, and some bits of a zstd frame do not influence them.
+		// A damaged frame may be accepted only if its unpacked bytes are right. This is possible because some
+		// bits of a zstd frame do not influence the unpacked bytes, which the hash covers.
 		if err := r.Tell(frame(bootstrap.KindPacked, damaged)); err != nil || n < 40 {
 			require.ErrorIs(t, err, bootstrap.ErrMalformed, "byte %d", n)
 		}
@@ -163,8 +163,8 @@ func TestBookOfAnotherWorld(t *testing.T) {
 }
 
 // BenchmarkWireUp measures the exchange of the cards of 100,000 ranks on 1,000 nodes. All relays gather and
-// pack cards, and the server joins the cards and packs the book. One node unpacks the book. It represents all
-// nodes, which would unpack the book at the same time.
+// pack cards, and the server joins the cards and packs the book. Only one node unpacks the book, because in a
+// real job all nodes unpack the book at the same time.
 func BenchmarkWireUp(b *testing.B) {
 	const nodes, perNode = 1000, 100
 	cards := cluster(b, nodes*perNode, perNode)

@@ -30,8 +30,8 @@ func (r *Relay) vote(rank int, body []byte) error {
 // pollsMost is the largest number of incomplete polls of a node in which one rank may have voted.
 const pollsMost = 1 << 12
 
-// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) by a vote in the poll next. It
-// visits all polls of the node, which usually has few polls. Callers hold gathering.
+// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) by a vote in the poll next.
+// isFull visits all polls of the node, because a node usually has few polls. Callers hold gathering.
 func (r *Relay) isFull(rank int, next *poll) bool {
 	n, load := 1, next.load()
 	for _, p := range r.polls {
@@ -42,8 +42,8 @@ func (r *Relay) isFull(rank int, next *poll) bool {
 	return n > pollsMost || load > loadLimit(sizeMax)
 }
 
-// add adds the ballot of one rank. If the poll already has a ballot with the same contents, apart from its
-// voters, add adds the rank to the voters of that ballot.
+// add adds the ballot of one rank. If the poll already has a ballot that differs only in its voters, add adds
+// the rank to the voters of that ballot.
 func (p *poll) add(v *ballot) {
 	for i := range p.ballots {
 		b := &p.ballots[i]
@@ -66,9 +66,9 @@ func (p *poll) has(rank int) bool {
 	return false
 }
 
-// count sends and removes the complete polls. A poll is complete when every member on this node has voted,
-// has ended or has left the job. by is the rank whose vote or end is the reason for the call. If by has ended
-// or left, the relay has not told the server yet. Callers hold gathering.
+// count sends the complete polls and removes them. A poll is complete when every member on this node has
+// voted, has ended or has left the job. The caller calls count because rank by has voted, ended or left. If
+// rank by has ended or left, the relay has not told the server yet. Callers hold gathering.
 func (r *Relay) count(by int) error {
 	for key, p := range r.polls {
 		complete := true

@@ -29,8 +29,8 @@ func newHost(m *meeting) *host {
 	return h
 }
 
-// serve serves a rank until its connection ends, and handles the loss of the rank if it has not left the
-// job before.
+// serve serves a rank until its connection ends. If the rank has not left the job before, serve handles the
+// loss of the rank.
 func (h *host) serve(rank int) {
 	defer h.left.Done()
 	v := h.ranks[rank]
@@ -53,8 +53,8 @@ func (h *host) serve(rank int) {
 	h.server.Gone(rank, cause)
 }
 
-// observe acts on the events of a rank. If a rank aborts the job, observe ends the job. The rank that aborts
-// has printed the reason itself.
+// observe acts on the events of a rank. If a rank aborts the job, observe ends the job. It prints no reason,
+// because the rank that aborts has printed the reason itself.
 func (h *host) observe(e Event) {
 	if e.Kind == EventAborted {
 		h.end(fmt.Sprintf("rank %d aborted the job with code %d: %s", e.Rank, e.Code, e.Text))

@@ -20,7 +20,7 @@ type ownAddress struct {
 	ip        netip.Addr
 	link      int // index of its network interface
 	loopback  bool
-	otherwise bool // the address is valid only on one link (RT_SCOPE_LINK), and is not used
+	otherwise bool // the address is not used, because it is valid only on one link (RT_SCOPE_LINK)
 }
 
 // ownAddresses asks the kernel for the addresses of this machine (rtnetlink(7)) and returns them.

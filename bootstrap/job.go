@@ -13,8 +13,8 @@ import (
 // Names of the environment variables of a rank. Each variable except the last holds the field of [Job] that
 // it is named after. Numbers are decimal, GORUN_NODE_ID has hexadecimal digits, and GORUN_PEERS is a list of
 // ranks. The last variable, GORUN_FDS, has the numbers of the inherited descriptors. [Join] removes GORUN_FDS
-// from the environment, because the child processes of a rank do not inherit the descriptors and are ordinary
-// programs.
+// from the environment, because the child processes of a rank are ordinary programs that do not inherit the
+// descriptors.
 const (
 	EnvRank       = "GORUN_RANK"
 	EnvSize       = "GORUN_SIZE"
@@ -47,10 +47,10 @@ const EnvSpare = "GORUN_SPARE"
 // Names of the variables with the network settings of the launcher's command line. The launcher checks their
 // values, and the transports read them.
 const (
-	// EnvNet is the network that transports between nodes use: a CIDR such as 10.1.0.0/16
-	// or the name of an interface. If it is unset, they use all interfaces.
+	// EnvNet is the network that transports between nodes use: a CIDR such as 10.1.0.0/16 or the name of an
+	// interface. If EnvNet is unset, the transports use all interfaces.
 	EnvNet = "GORUN_NET"
-	// EnvTransport is shm, rdma or auto. If it is unset, auto applies.
+	// EnvTransport is shm, rdma or auto. If EnvTransport is unset, auto applies.
 	EnvTransport = "GORUN_TRANSPORT"
 	// EnvEncrypt selects which connections between nodes are encrypted. Its value is EncryptYes, EncryptNo or
 	// EncryptAuto. If it is unset, EncryptAuto applies.
@@ -63,7 +63,7 @@ const (
 
 // Values of EnvEncrypt.
 const (
-	EncryptYes  = "yes"  // all connections, which then use TCP only
+	EncryptYes  = "yes"  // all connections; they use TCP only
 	EncryptNo   = "no"   // no connections
 	EncryptAuto = "auto" // the connections over TCP, if a rank has a public address for them
 )
@@ -88,7 +88,7 @@ type Job struct {
 	LocalRank, LocalSize int    // among the ranks of the node
 	NodeRank, Nodes      int    // index of the node, and number of nodes
 	Epoch                int    // how often this rank has been started before
-	Generation           int    // number of the job's generation: how often ranks were started again before
+	Generation           int    // number of the job's generation, counted from 0
 	ID                   string // names the job on every node, unique on the launcher's machine
 	Node                 NodeID
 	Host                 string // the launcher's name of the node, for messages
@@ -136,7 +136,8 @@ func (j Job) variables() iter.Seq2[string, string] {
 }
 
 // ParseJob reads a job from variables. getenv returns the value of a variable, or "" if the variable is not
-// set. EnvHost and EnvPeers may be empty. All other variables must be set, and the values must be consistent.
+// set. The variables EnvHost and EnvPeers may be empty. All other variables must be set, and the values must
+// be consistent.
 func ParseJob(getenv func(string) string) (Job, error) {
 	e := environment{getenv: getenv}
 	j := Job{

@@ -25,12 +25,11 @@ const answerDefault = time.Minute
 
 // exchange passes a point, the place to meet, from rank 0 to the other ranks.
 type exchange interface {
-	// Rank 0 calls publish once. Each other rank calls find repeatedly until it reaches rank 0 at the point
-	// that find returns.
+	// Rank 0 calls publish once. Each other rank calls find repeatedly, until find returns a point at which
+	// the rank reaches rank 0.
 	publish(p point) error
 	find() (point, error)
-	// over removes the published point. Rank 0 calls it when it waits for no more ranks, because all
-	// have met or the meeting has failed.
+	// over removes the published point. Rank 0 calls over when all ranks have met or the meeting has failed.
 	over() error
 }
 
@@ -77,8 +76,8 @@ func (f Foreign) alone(away *abroad) (*Session, error) {
 	return joinAlone()
 }
 
-// hide changes the environment that child processes of this rank inherit. Because of the change, these
-// processes do not try to join the launcher's job.
+// hide changes the environment that child processes of this rank inherit, so that these processes do not try
+// to join the launcher's job.
 func (f Foreign) hide() error {
 	var err error
 	if f.pmi {
@@ -90,13 +89,14 @@ func (f Foreign) hide() error {
 	return errors.Join(err, os.Setenv(EnvJoined, f.job))
 }
 
-// foreignError adds to an error the launcher that has started this process, and the rank of the process.
+// foreignError returns an error that also names the launcher that has started this process, and the rank of
+// the process.
 func foreignError(f Foreign, err error) error {
 	return fmt.Errorf("%w (this is rank %d of %d that %s has started; gorun -np %d starts them, too)", err, f.Rank, f.Size, f.Launcher, f.Size)
 }
 
-// meet connects this rank to rank 0, where all ranks meet, and returns when the job begins. The session
-// does not listen yet.
+// meet connects this rank to rank 0, where all ranks meet, and returns when the job begins. The caller starts
+// listen of the session.
 func (f Foreign) meet(by exchange, until time.Time, away *abroad) (*Session, error) {
 	m := &newcomer{rank: f.Rank}
 	var p point
@@ -124,8 +124,8 @@ func (f Foreign) meet(by exchange, until time.Time, away *abroad) (*Session, err
 	return s, nil
 }
 
-// convene starts the meeting in rank 0 and publishes the place to meet. It returns that place and rank
-// 0's own connection to the meeting.
+// convene starts the meeting in rank 0 and publishes the place to meet. It returns that place, and the
+// connection of rank 0 itself to the meeting.
 func (f Foreign) convene(by exchange, until time.Time, away *abroad) (point, *os.File, error) {
 	p := point{secret: NewSecret()}
 	all, err := ownAddresses()
@@ -188,7 +188,7 @@ func listenAt(ips []netip.Addr) (*listener, error) {
 const pmiKey = "gorun-meeting"
 
 // errUnpublished ends the attempts to find rank 0. A retry is not possible, because a launcher does not
-// answer a second barrier.
+// answer if this rank calls the barrier a second time.
 var errUnpublished = errors.New("the launcher does not pass on where rank 0 is")
 
 // store is the exchange through the key-value store of a launcher with PMI-1.
@@ -265,9 +265,9 @@ func inherited(text string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "PMI"), nil
 }
 
-// dialPMI connects to "host:port". The host is an IP address or the name of this machine. The name of this
-// machine stands for 127.0.0.1, because launchers listen at that address for the processes of the machine.
-// dialPMI resolves no names.
+// dialPMI connects to "host:port". The host is an IP address or the name of this machine. For the name of
+// this machine, dialPMI connects to 127.0.0.1, because launchers listen at that address for the processes of
+// the machine. dialPMI resolves no names.
 func dialPMI(text string, until time.Time) (*os.File, error) {
 	at, err := netip.ParseAddrPort(text)
 	if err != nil {

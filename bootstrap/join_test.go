@@ -102,7 +102,7 @@ func rankMain() joined {
 		}
 		if victim == "nobody" {
 			fmt.Fprintln(os.Stderr, "met")
-			<-time.After(time.Minute) // not a fence, which would complete before the end of the launcher is noticed
+			<-time.After(time.Minute) // no fence: a fence would end before the process notices the launcher's end
 			return joined{Err: "nothing has ended this process"}
 		}
 		return joined{Err: fmt.Sprint(s.Fence(context.Background()))}
@@ -129,8 +129,8 @@ func runRank(t *testing.T, env []string, files ...*os.File) joined {
 	return got
 }
 
-// inheritance creates the descriptors that the only rank of a world inherits, and the agent's end
-// of its socket.
+// inheritance creates the descriptors that the only rank of a world inherits, and the agent's end of the
+// rank's socket.
 func inheritance(t *testing.T) (agent, socket, memory, secret *os.File, job bootstrap.Job) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -150,8 +150,8 @@ func inheritance(t *testing.T) (agent, socket, memory, secret *os.File, job boot
 	}
 }
 
-// A rank that gorun has started takes its job, secret and memory from its agent, even within a step
-// of Slurm. Its children inherit neither the descriptors nor variables that make them ranks.
+// A rank that gorun has started takes its job, secret and memory from its agent, even within a step of Slurm.
+// Its child processes do not inherit the descriptors, and inherit no variables that make them ranks.
 func TestJoinWithAgent(t *testing.T) {
 	agent, socket, memory, secret, job := inheritance(t)
 	served := make(chan error, 1)

@@ -2,16 +2,17 @@ package bootstrap
 
 import "io"
 
-// Link is the connection of a Server to the relays of one or several other nodes, and so to their ranks.
+// Link is the connection of a Server to the relays of one or several other nodes. Through a link, the server
+// reaches the ranks of these nodes.
 type Link struct {
 	out    *outlet
 	states [RankGone + 1]int // by state: the number of ranks of the link in that state
 }
 
-// Link makes conn the connection to the given ranks. Serve is not called for these ranks. They are all ranks
-// of one node, or all ranks of several nodes that pass frames on to each other. The server writes whole
-// frames to conn. The other end must pass each frame to Relay.Tell. A slow conn delays no ranks of other
-// links. Link must be called before the first Take for these ranks.
+// Link makes conn the connection to the given ranks. The caller does not call Serve for these ranks. They are
+// all ranks of one node, or all ranks of several nodes that pass frames on to each other. The server writes
+// whole frames to conn. The other end must pass each frame to Relay.Tell. A slow conn delays no ranks of
+// other links. Link must be called before the first Take for these ranks.
 func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	l := NewLink(conn)
 	s.mu.Lock()
@@ -25,7 +26,7 @@ func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	return l
 }
 
-// NewLink makes a link over conn for ranks in a later generation. Next.Links lists these ranks.
+// NewLink makes a link over conn for a later generation. Next.Links lists the ranks of the link.
 func NewLink(conn io.Writer) *Link {
 	l := &Link{out: &outlet{}}
 	l.out.connect(conn)
@@ -54,7 +55,8 @@ func (s *Server) relink(links map[*Link][]int, plan []byte) {
 	}
 }
 
-// reach sets the state of a rank, and updates the counts of its link. Callers hold the server's mu.
+// reach sets the state of a rank, and updates the counts in Link.states if the rank has a link. Callers hold
+// the server's mu.
 func (m *member) reach(state RankState) {
 	if m.linked != nil {
 		m.linked.states[m.state]--
@@ -63,7 +65,8 @@ func (m *member) reach(state RankState) {
 	m.state = state
 }
 
-// has reports whether a rank of the link has reached the state from, and has neither ended nor left.
+// has reports whether at least one rank of the link has reached the state from, and has neither ended nor
+// left.
 func (l *Link) has(from RankState) bool {
 	n := 0
 	for state := from; state <= RankJoined; state++ {

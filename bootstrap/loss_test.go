@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// BenchmarkLossOfAll measures the time that the launcher needs for the loss of all ranks of a world, one
-// after the other, on nodes of 100 ranks. The nodes are connected by 32 links, as in gorun's trees, or by one
-// link for each node.
+// BenchmarkLossOfAll measures the time in which the launcher handles the loss of all ranks of a world, one
+// after the other. Each node has 100 ranks. The nodes are connected by 32 links, as in gorun's trees, or by
+// one link for each node.
 func BenchmarkLossOfAll(b *testing.B) {
 	for _, size := range []int{25_000, 50_000, 100_000} {
 		for name, links := range map[string]int{"32 links": 32, "a link per node": size / 100} {

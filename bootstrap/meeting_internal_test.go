@@ -53,9 +53,9 @@ func about(node byte, processors ...int) presence {
 	return p
 }
 
-// assign gives each rank its place among the ranks that share its node, and the ranks of a node share its
-// processors. Places and presences are the same after encoding and decoding. A process that cannot see the
-// other processes of its node becomes a node of its own.
+// assign gives each rank its local rank on its node, and gives the processors of a node to all ranks of the
+// node. Places and presences are the same after encoding and decoding. A process that cannot see the other
+// processes of its node becomes a node of its own.
 func TestRanksGetTheirPlaces(t *testing.T) {
 	all := []presence{about(2, 0), about(1, 0, 1), about(2, 70), about(2, 0), about(3)}
 	require.Equal(t, [][]int{{0, 2, 3}, {1}, {4}}, company(all))
@@ -120,8 +120,8 @@ func TestProof(t *testing.T) {
 			}
 		})
 	}
-	// A process without the secret cannot use the proof that rank 0 sends as the proof of a rank, because the
-	// proofs differ by role and by rank.
+	// A process without the secret must not be able to send the proof of rank 0 back as the proof of a rank.
+	// For this reason, the proofs differ by role and by rank.
 	require.NotEqual(t, proof(right, '0', 1, []byte("a"), []byte("b")), proof(right, '1', 1, []byte("a"), []byte("b")))
 	require.NotEqual(t, proof(right, '0', 1, []byte("a"), []byte("b")), proof(right, '0', 2, []byte("a"), []byte("b")))
 }
@@ -227,8 +227,8 @@ func TestStrangersMakeRoom(t *testing.T) {
 	}
 }
 
-// Rank 0 has the time of the whole meeting to prove itself to its own server, because it may have
-// to wait for the last rank in a barrier of the launcher first.
+// The deadline of the whole meeting applies to the proof of rank 0 to its own server. Before this proof, rank
+// 0 may have to wait for the last rank in a barrier of the launcher.
 func TestRank0ProvesItselfLate(t *testing.T) {
 	until := time.Now().Add(20 * time.Second)
 	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})
@@ -285,11 +285,11 @@ func TestTheLauncherIsAskedAfterTheMeeting(t *testing.T) {
 	_, err := a.stream.WriteString("\n")
 	require.NoError(t, err)
 	require.Equal(t, "\n", <-asked)
-	<-a.watched // a message of the launcher without a request does not end this process
+	<-a.watched // a message that the launcher sends without a request does not end this process
 }
 
 // If the launcher refuses the barrier before the ranks have the meeting point, the rank returns the
-// launcher's error and does not ask again.
+// launcher's error and does not repeat the request.
 func TestARankThatTheLauncherDoesNotAnswer(t *testing.T) {
 	a, asked := launcherOf(t, "cmd=barrier_out rc=7 msg=no\n")
 	_, _, err := reach(1, time.Now().Add(2*time.Second), (&store{client: a.launcher}).find)
@@ -298,7 +298,7 @@ func TestARankThatTheLauncherDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "cmd=barrier_in\n", <-asked)
 }
 
-// Finalize of rank 0 waits until the other ranks have left, because they need its server until
+// Finalize of rank 0 waits until the other ranks have left, because they need the server in rank 0 until
 // then.
 func TestRank0LeavesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -319,8 +319,8 @@ func TestRank0LeavesLast(t *testing.T) {
 }
 
 // meetingAddresses returns the addresses at which rank 0 can be reached, in the networks that EnvNet selects.
-// It returns loopback addresses only for ranks of one machine, on request, or if there are no other
-// addresses.
+// It returns loopback addresses only if all ranks are on one machine, if EnvNet selects them, or if there are
+// no other addresses.
 func TestMeetingAddresses(t *testing.T) {
 	own := func(ip string, loopback, link bool) ownAddress {
 		return ownAddress{ip: netip.MustParseAddr(ip), link: 1 << 20, loopback: loopback, otherwise: link}

@@ -12,12 +12,12 @@ import (
 )
 
 // Kinds of the frames between rank 0 and the other ranks before the job begins, with their bodies. The
-// comments of the types presence, Witness and place describe their encodings. After the job has begun, the
-// ranks use the frames of Server.
+// comments of the types presence, Witness and place describe their encodings. When the job has begun, the
+// ranks use the frames that the comment of Server lists.
 const (
 	kindPresence kind = 32 // from a rank: presence
 	kindProbe    kind = 33 // to a rank: Witness of another rank that may be on the same node
-	kindProbed   kind = 34 // from a rank: why the witness's rank is on another node; empty if it is on the same node
+	kindProbed   kind = 34 // from a rank: why the witness's rank is on another node; empty if it is on this node
 	kindPlace    kind = 35 // to a rank: place
 	kindMemory   kind = 36 // from the first rank of a node, which has made the node memory: 8 bytes range, Witness
 	kindReady    kind = 37 // from the other ranks of a node, which have opened the node memory: empty
@@ -25,7 +25,7 @@ const (
 	kindRefused  kind = 39 // to all ranks, if there is no job: 4 bytes 0, reason
 )
 
-// visitor is rank 0's end of the connection to a rank.
+// visitor is the end that rank 0 has of the connection to a rank.
 type visitor struct {
 	in       *bufio.Reader
 	conn     *os.File
@@ -63,12 +63,12 @@ type meeting struct {
 	jobs      []Job
 }
 
-// gather waits for all ranks, gives each rank its identity, and starts them. own is connected to rank 0
-// itself. The other ranks connect to the door. If gather fails, it sends the reason to the ranks that have
+// gather waits for all ranks, gives each rank its identity, and starts them. own is the connection of rank 0
+// to itself. The other ranks connect to the door. If gather fails, it sends the reason to the ranks that have
 // arrived and closes their connections.
 func (m *meeting) gather(d *Door, own *os.File) error {
 	err := errors.Join(m.await(d, own), d.Close())
-	_ = m.over() // a file that cannot be removed is harmless: no other job uses the secret in it
+	_ = m.over() // an error is harmless: no other job uses the secret in the file that remains
 	if err == nil {
 		err = m.settle()
 	}
@@ -76,7 +76,7 @@ func (m *meeting) gather(d *Door, own *os.File) error {
 		err = m.start()
 	}
 	if err != nil {
-		for _, v := range slices.Backward(m.ranks) { // rank 0, this process, is last: it may end when it is told
+		for _, v := range slices.Backward(m.ranks) { // last rank 0: this process may end when rank 0 gets the frame
 			if v != nil {
 				_ = v.send(kindRefused, numbered(0, err.Error())) // errors are ignored: the job does not begin
 				_ = v.conn.Close()
@@ -100,7 +100,8 @@ func (m *meeting) await(d *Door, own *os.File) error {
 		}
 	}
 	// Rank 0 itself sends its proof when publish has returned. If the launcher's store needs a barrier,
-	// publish may not return until the last rank has arrived. For this reason, the deadline is m.until.
+	// publish may return only when the last rank has arrived. For this reason, the deadline for the proof of
+	// rank 0 is m.until.
 	go func() {
 		rank, err := d.prove(own, m.until)
 		if err == nil {
@@ -150,14 +151,15 @@ func (m *meeting) absent() []int {
 	return ranks
 }
 
-// arrival is the arrival of a rank or the end of the door.
+// arrival reports that a rank has arrived, that its connection has failed, or that the door has ended.
 type arrival struct {
 	rank    int
 	visitor *visitor // nil if the connection of the rank has failed
-	fatal   error    // why the door has ended, else nil
+	fatal   error    // why the door accepts no more connections, else nil
 }
 
-// admit reads the presence of a rank, with the deadline until. If that fails, it closes the connection.
+// admit reads the presence of a rank, with the deadline until. If the read fails, admit closes the
+// connection.
 func (m *meeting) admit(rank int, conn *os.File, until time.Time) arrival {
 	v := &visitor{in: bufio.NewReaderSize(conn, 512), conn: conn}
 	err := conn.SetDeadline(until)
@@ -206,8 +208,8 @@ func (m *meeting) settle() error {
 	return m.equip(company(all))
 }
 
-// equip sends every rank its place. The first rank of each node makes the node memory. Then the other ranks
-// of the node open it.
+// equip sends every rank its place. The first rank of each node then makes the node memory, and after that
+// the other ranks of the node open the memory.
 func (m *meeting) equip(nodes [][]int) error {
 	for _, ranks := range nodes {
 		if err := m.ranks[ranks[0]].send(kindPlace, place{job: m.jobs[ranks[0]]}.encode()); err != nil {

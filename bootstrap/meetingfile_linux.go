@@ -88,9 +88,9 @@ func (f *meetingFile) find() (point, error) {
 	return parsePoint(string(text[:n]))
 }
 
-// refresh makes and removes a file in the directory. An NFS client caches for a minute that a file does not
-// exist. After a change of the directory, the client asks the server again (nfs(5), "Directory entry
-// caching"). refresh changes the directory with exponential back-off, at calls 1, 2, 4, 8 and so on.
+// refresh makes and removes a file in the directory. An NFS client remembers for a minute that a file does
+// not exist, but asks the server again after a change of the directory (nfs(5), "Directory entry caching").
+// refresh changes the directory only at calls 1, 2, 4, 8 and so on (exponential back-off).
 func (f *meetingFile) refresh() {
 	f.missed++
 	if f.missed&(f.missed-1) != 0 {

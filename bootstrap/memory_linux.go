@@ -22,10 +22,10 @@ const (
 )
 
 // NodeMemory makes the memory that the ranks of a node share, and returns its file and the number of bytes
-// per rank. The file is a sparse memfd with one range per rank. The kernel allocates its memory at the first
-// access, and the memfd leaves no file name behind. The size of the file is sealed, so that no rank can cause
-// a SIGBUS in other ranks. The length of a range is a power of two. A range is about as long as the machine's
-// memory. It is shorter if there are many ranks or a file size limit.
+// per rank. The file is a sparse memfd with one range per rank. The kernel allocates each page at the first
+// access. The memfd has no file name that could remain after the job. The size of the file is sealed, so that
+// no rank can cause a SIGBUS in other ranks. The length of a range is a power of two. A range is about as
+// long as the machine's memory. It is shorter if there are many ranks or a file size limit.
 func NodeMemory(ranks int) (*os.File, int64, error) {
 	f, each, _, err := nodeMemory(ranks, 0, 1)
 	return f, each, err
@@ -34,7 +34,7 @@ func NodeMemory(ranks int) (*os.File, int64, error) {
 // SharedMemory does the same as NodeMemory, and adds a shelf behind the ranges for the book of a world of
 // size ranks. The shelf is nil if there is no room for it. generations is the largest number of generations
 // of the job. A rank may have the node memories of all generations mapped. The caller closes the file. The
-// shelf has a descriptor of its own, which stays open until the end of its generation or of the process.
+// shelf has a descriptor of its own, which stays open until the generation or the process ends.
 func SharedMemory(ranks, size, generations int) (*os.File, int64, *Shelf, error) {
 	return nodeMemory(ranks, int64(bookBytesMax(size)), generations)
 }
@@ -61,8 +61,8 @@ func nodeMemory(ranks int, shelf int64, generations int) (*os.File, int64, *Shel
 	return f, each, &Shelf{file: os.NewFile(uintptr(fd), "gorun-book"), at: int64(ranks) * each, bytes: shelf}, nil
 }
 
-// mapShelf maps the shelf, the part of the node memory behind the ranges of the ranks, until the process
-// ends. It returns nil if the node memory has no shelf.
+// mapShelf maps the shelf, which is the part of the node memory behind the ranges of the ranks. The shelf
+// stays mapped until the process ends. It returns nil if the node memory has no shelf.
 func mapShelf(memory *os.File, job Job) ([]byte, error) {
 	st, err := memory.Stat()
 	if err != nil {
@@ -88,7 +88,7 @@ func rangeBytes(ranks int, shelf int64, generations int) (int64, error) {
 		return 0, fmt.Errorf("bootstrap: sysinfo: %w", err)
 	}
 	total := min(uint64(1)<<nodeBytesMaxBits, uint64(1)<<allBytesMaxBits/uint64(generations))
-	// A truncate beyond RLIMIT_FSIZE fails and raises SIGXFSZ.
+	// The length stays within RLIMIT_FSIZE, because ftruncate beyond this limit fails and raises SIGXFSZ.
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil {
 		total = min(total, limit.Cur)

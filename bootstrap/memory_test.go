@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// Node memory takes no memory before its first use, has a range of a power of two for each rank,
-// and can neither be resized nor sealed against writes.
+// Node memory takes no memory before its first use. Its range for each rank has a power of two of bytes. A
+// process can neither resize it nor seal it against writes.
 func TestNodeMemoryIsSparseAndKeepsItsSize(t *testing.T) {
 	for _, ranks := range []int{1, 3, 256, 4096} {
 		f, each, err := bootstrap.NodeMemory(ranks)
@@ -46,8 +46,8 @@ func TestNodeMemoryOfOneRankHoldsTheMachine(t *testing.T) {
 	require.Less(t, each, 2*ram)
 }
 
-// The node memory of all generations of a job fits into the 47-bit address space of a rank;
-// SharedMemory returns an error if it cannot.
+// The node memories of all generations of a job together fit into the 47-bit address space of a rank.
+// SharedMemory returns an error if they cannot fit.
 func TestNodeMemoryOfGenerations(t *testing.T) {
 	for _, ranks := range []int{1, 4, 4096} {
 		for _, generations := range []int{1, 4, 100} {

@@ -20,16 +20,17 @@ type newcomer struct {
 	conn   *os.File      // connection to rank 0
 	in     *bufio.Reader // reads from conn
 	probe  *os.File      // the file of the witness in this rank's presence
-	pid    int           // process ID of this process, as in /proc
+	pid    int           // ID of this process in the PID namespace of the /proc mount
 	job    Job
 	memory *os.File
 }
 
-// retryDelay is the time between two attempts to reach rank 0, which may not have started to listen.
+// retryDelay is the time between two attempts to reach rank 0. An attempt fails if rank 0 does not listen
+// yet.
 const retryDelay = 50 * time.Millisecond
 
-// reach connects to rank 0, with the deadline until. reach calls find before each attempt. find returns the
-// place to meet, which may change, because the first place may be the place of an earlier job.
+// reach connects to rank 0, with the deadline until. Before each attempt, reach calls find to get the place
+// to meet. The place may differ between calls, because the first place may be left over from an earlier job.
 func reach(rank int, until time.Time, find func() (point, error)) (*os.File, point, error) {
 	var failure error
 	for {
@@ -62,8 +63,8 @@ func (m *newcomer) attend(until time.Time) error {
 		return err
 	}
 	defer func() { _ = m.probe.Close() }()
-	// This deadline is later than the deadline of rank 0, because the error of rank 0 says which ranks are
-	// missing.
+	// This deadline is later than the deadline of rank 0. This rank can then receive the error of rank 0,
+	// which says which ranks are missing.
 	if err := m.conn.SetDeadline(until.Add(2 * proofTimeout)); err != nil {
 		return err
 	}
@@ -177,8 +178,8 @@ func (m *newcomer) send(k kind, body []byte) error {
 	return err
 }
 
-// buffered is a connection with a Reader that may already have read bytes from it. Reads go through this
-// Reader.
+// buffered is a connection whose reads go through Reader, because Reader may already have read bytes from the
+// connection.
 type buffered struct {
 	io.Reader
 	*os.File

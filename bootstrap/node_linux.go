@@ -14,8 +14,8 @@ import (
 )
 
 // ThisNode returns the identity of the node on which this process runs. The identity combines the kernel's
-// boot ID and the device number of /dev/shm. The device number differs between containers of one kernel that
-// cannot share memory. If GORUN_HOSTID is set, the identity also contains a hash of its value.
+// boot ID and the device number of /dev/shm. Containers of one kernel that cannot share memory have different
+// device numbers. If GORUN_HOSTID is set, the identity also contains a hash of its value.
 func ThisNode() (NodeID, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -98,7 +98,7 @@ func (p *passage) Read(b []byte) (int, error) {
 func (p *passage) keep(control []byte) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
-		return // the renewal that needs the descriptor reports that it is missing
+		return // the renewal that needs the descriptor reports that the descriptor is missing
 	}
 	for i := range messages {
 		fds, err := unix.ParseUnixRights(&messages[i])
@@ -129,8 +129,8 @@ func (p *passage) close() {
 	p.files = nil
 }
 
-// open checks the node memory of the new generation and maps its shelf. It returns nil for both if the
-// job has no node memory.
+// open checks the node memory of the new generation and maps its shelf. It returns the file of the memory,
+// and the mapped shelf. Both are nil if the job has no node memory.
 func (r *pending) open() (*os.File, []byte, error) {
 	switch {
 	case r.memory == nil && r.Job.NodeRange == 0:

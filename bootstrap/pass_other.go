@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// duplicate returns an error if f is not nil, because only Linux supports jobs with renewals.
+// duplicate returns an error if f is not nil, because a job can have renewals only on Linux.
 func duplicate(f *os.File) (*os.File, error) {
 	if f == nil {
 		return nil, nil

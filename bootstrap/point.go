@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// point is the place to meet of the ranks that another launcher has started, with the secret by which
-// they authenticate each other. Rank 0 makes it. It is the only value that is passed through the
-// launcher or through a file.
+// point is the place at which the ranks that another launcher has started meet, with the secret by which they
+// authenticate each other. Rank 0 makes the point. No other value is passed through the launcher or through a
+// file.
 type point struct {
 	secret    [32]byte
 	addresses []Address // addresses of rank 0, at least one
@@ -17,8 +17,8 @@ type point struct {
 
 const (
 	pointVersion = 1
-	// pointAddressesMax is the largest number of addresses of a point. With this bound, an encoded point is
-	// short enough for a value in the store of any launcher.
+	// pointAddressesMax is the largest number of addresses of a point. Because of this bound, an encoded
+	// point is short enough for a value in the store of any launcher.
 	pointAddressesMax = 32
 )
 

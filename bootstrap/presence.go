@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// presence is the description of itself that a rank started by another launcher sends to rank 0.
+// presence is the description that a rank sends to rank 0 if another launcher has started the ranks.
 //
 // Encoded, little endian: 16 bytes node, the witness, 128 bytes set of processors, the host's
 // name.
 type presence struct {
 	node       NodeID
-	file       Witness    // read by ranks that may be on the same node
+	file       Witness    // other ranks read this file to find out whether they are on the same node
 	processors [16]uint64 // bit set of the processors that the rank may use
 	host       string
 }
@@ -27,9 +27,9 @@ const (
 )
 
 // Witness identifies an open file of a process, which contains a nonce. Another process that can read the
-// nonce through /proc is on the same node. Two kinds of process cannot read the nonce: a process on another
-// machine with the same boot ID, such as a copy of a snapshot, and a process in a container with another PID
-// namespace. The file has no name, so that no name is left behind.
+// nonce through /proc is on the same node. A process in a container with another PID namespace cannot read
+// the nonce. Neither can a process on another machine, even if it has the same boot ID, such as a copy of a
+// snapshot. The file has no name that could remain after the job.
 type Witness struct {
 	PID, FD int
 	Nonce   [nonceBytes]byte
@@ -126,7 +126,7 @@ func (p *presence) alone(rank int) {
 // Encoded: the witness, then the variables of the identity with a zero byte between them.
 type place struct {
 	job    Job
-	memory Witness // the node memory in the process that has made it; zero for the rank that has to make it
+	memory Witness // the node memory in the process that has made it; zero for the rank that makes it
 }
 
 func (p place) encode() []byte {

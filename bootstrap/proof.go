@@ -10,9 +10,9 @@ import (
 )
 
 // The handshake of a connection to a Door. The two sides are a rank and rank 0 if another launcher has
-// started them, or an agent in a container and the launcher. Both sides prove that they know the secret
-// before anything else is read. The table has the messages for rank 0 and another rank. "both nonces" are the
-// rank's nonce followed by rank 0's nonce.
+// started them, or an agent in a container and the launcher. Before either side reads anything else, both
+// sides prove that they know the secret. The table lists the messages between rank 0 and another rank. "both
+// nonces" means the nonce of the rank, followed by the nonce of rank 0.
 //
 //	rank     "gorun-join\x02", 4 bytes rank, 16 bytes nonce
 //	rank 0   16 bytes nonce, 16 bytes HMAC("0", rank, both nonces)
@@ -38,7 +38,7 @@ func proof(secret [32]byte, side byte, rank int, nonces ...[]byte) []byte {
 	return h.Sum(nil)[:macBytes]
 }
 
-// introduce executes the rank's side of the handshake.
+// introduce executes the handshake on the side of a rank that connects to rank 0.
 func introduce(conn io.ReadWriter, secret [32]byte, rank int, nonce [nonceBytes]byte) error {
 	b := binary.LittleEndian.AppendUint32([]byte(joinMagic), uint32(rank))
 	if _, err := conn.Write(append(b, nonce[:]...)); err != nil {
@@ -55,8 +55,8 @@ func introduce(conn io.ReadWriter, secret [32]byte, rank int, nonce [nonceBytes]
 	if _, err := conn.Write(proof(secret, '1', rank, nonce[:], theirs)); err != nil {
 		return err
 	}
-	// Until rank 0 has sent this byte, it counts the connection among the connections without proof. It may
-	// close such a connection to make room for others (Door.enter).
+	// Until rank 0 has sent this byte, rank 0 may close the connection to make room for other connections
+	// without proof (Door.enter).
 	if _, err := io.ReadFull(conn, answer[:1]); err != nil {
 		return fmt.Errorf("not let in: %w", err)
 	}
@@ -69,7 +69,7 @@ func welcome(conn io.Writer) error {
 	return err
 }
 
-// examine executes rank 0's side of the handshake, except for the last byte. It returns the rank of the
+// examine executes the handshake on the side of rank 0, except for the last byte. It returns the rank of the
 // other side.
 func examine(conn io.ReadWriter, secret [32]byte, size int, nonce [nonceBytes]byte) (int, error) {
 	var first [len(joinMagic) + 4 + nonceBytes]byte

@@ -67,8 +67,8 @@ func bookFrame(shelf *Shelf, book []byte) []byte {
 	return appendFrame(nil, kindShelved, binary.LittleEndian.AppendUint64(nil, uint64(len(book))))
 }
 
-// Shelve sets the shelf on which the server puts the book for the ranks of its own node. It must be
-// called before the first rank is served.
+// Shelve sets the shelf on which the server puts the book for the ranks of its own node. Shelve must be
+// called before the first call of Serve.
 func (s *Server) Shelve(shelf *Shelf) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

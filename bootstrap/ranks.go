@@ -6,10 +6,10 @@ import (
 )
 
 // Forms of the encoding of a set of ranks in a frame. The encoding is 1 byte with the form, followed by the
-// bytes that the comment of the form describes. The shorter of the two encodings is sent.
+// bytes that the comment of the form describes. The shorter one of the two forms is sent.
 const (
 	formRuns = 0 // varints: number of runs, then for each run the gap before it and its length - 1
-	formBits = 1 // varint number of bytes, then these bytes, with a bit for each rank from 0 on
+	formBits = 1 // varint: number of bytes, then these bytes; bit i of the bytes stands for rank i
 )
 
 // appendRanks appends the encoding of a set of ascending ranks.

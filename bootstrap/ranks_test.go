@@ -40,8 +40,8 @@ func TestSetsOfRanks(t *testing.T) {
 	}
 }
 
-// TestARankVotesOnce checks that a poll in which a rank has two ballots is malformed: the rank would be counted
-// twice.
+// TestARankVotesOnce checks that ParsePoll refuses a poll in which a rank has two ballots, because the
+// Council would count the rank twice.
 func TestARankVotesOnce(t *testing.T) {
 	v := bootstrap.Vote{Comm: 1, Round: 1, Members: []int{0, 1, 3}, Purpose: bootstrap.PurposeFlags}
 	require.NoError(t, bootstrap.ParsePoll(bootstrap.PollOfTwo(0, 3, v), 4))

@@ -11,8 +11,8 @@ import (
 
 const (
 	// reachedMax is the largest number of communicators for each of which Reached returns a line. outliersMax
-	// is the largest number of groups of ranks, after the first group, that Reached names for one
-	// communicator.
+	// is the largest number of groups of ranks that Reached describes for one communicator in addition to the
+	// first group.
 	reachedMax  = 6
 	outliersMax = 4
 )
@@ -36,8 +36,8 @@ type standing struct {
 //	world: 61 ranks in call 3, barrier at main.go:54; ranks 5,17 in call 2, allreduce of 8 bytes at main.go:50; rank 9 in none
 //
 // The largest group of ranks comes first. For this group, the line has only the number of ranks. For the
-// other groups, the line lists the ranks. "in none" occurs only for the communicator of all ranks, because
-// the members of other communicators are not known.
+// other groups, the line lists the ranks. "in none" occurs only for the communicator of all ranks. For other
+// communicators, Reached does not know which ranks are members.
 func Reached(list []Doing) []string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
@@ -90,7 +90,7 @@ func stand(groups []standing, call int, what string, rank int) []standing {
 	return append(groups, standing{call, what, []int{rank}})
 }
 
-// standings returns the text of one line of Reached after the name of the communicator.
+// standings returns the part of a line of Reached that follows the name of the communicator.
 func standings(groups []standing) string {
 	slices.SortStableFunc(groups, func(a, b standing) int { return len(b.ranks) - len(a.ranks) })
 	parts := make([]string, 0, outliersMax+1)

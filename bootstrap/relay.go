@@ -9,11 +9,11 @@ import (
 )
 
 // Relay is the agent's half of the protocol on a node whose [Server] is in another process. The relay gathers
-// the cards of its ranks, and the votes of an agreement, and sends them to the server together. It passes on
-// the other frames of its ranks one by one. The server sends each frame to the relay once, and the relay
-// passes it on to all ranks of the node. The relay itself acts on only two kinds of frames of the server: it
-// puts the book on the node's shelf, and it calls the function of OnRenewal for a renewal. A frame of a rank
-// that is longer than rankFrameMax ends Serve.
+// the cards of its ranks, and sends them to the server together. It does the same with the votes of its ranks
+// in an agreement. It passes on the other frames of its ranks one by one. The server sends each frame to the
+// relay once, and the relay passes it on to all ranks of the node. The relay itself acts on two kinds of
+// frames of the server. It puts the book of a packed frame on the node's shelf. For a renew frame, it calls
+// the function of OnRenewal. Serve returns an error if a rank sends a frame that is longer than rankFrameMax.
 type Relay struct {
 	up func(rank int, frame []byte) error
 
@@ -30,13 +30,13 @@ type Relay struct {
 	timer     *time.Timer     // sends the gathered cards; nil if there are none
 	local     map[int]bool    // ranks that have neither ended nor left the job
 	polls     map[round]*poll // incomplete polls
-	// stale has the ranks that have not rejoined since the last Renew, which began the generation.
+	// stale has the ranks that have not rejoined since the last call of Renew, which began the generation.
 	stale      map[int]bool
 	generation int
 }
 
-// gatherDelay is how long the first gathered card waits for the cards of the other ranks of the node. It is
-// short, so that the server learns without delay which ranks have joined, even if another rank is late.
+// gatherDelay is how long the first gathered card waits for the cards of the other ranks of the node. The
+// time is short, so that the server soon learns which ranks have joined, even if another rank is late.
 const gatherDelay = 100 * time.Millisecond
 
 // NewRelay returns the relay of the given ranks of a world of size ranks. Calls of up are serialized and keep
@@ -50,8 +50,8 @@ func NewRelay(size int, ranks []int, up func(rank int, frame []byte) error) *Rel
 	return r
 }
 
-// Shelve sets the shelf on which the relay puts the book. It must be called before the first rank is
-// served.
+// Shelve sets the shelf on which the relay puts the book. Shelve must be called before the first call of
+// Serve.
 func (r *Relay) Shelve(shelf *Shelf) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,8 +72,8 @@ func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
 	return readFrames(rank, conn, func(k kind, body []byte) error { return r.take(rank, k, body) })
 }
 
-// take acts on one frame of a rank. It gathers a card or a vote. It passes any other frame on, after the
-// cards that were gathered before.
+// take acts on one frame of a rank. It gathers a card or a vote. It passes any other frame on, after it has
+// sent the cards that were gathered before.
 func (r *Relay) take(rank int, k kind, body []byte) error {
 	r.gathering.Lock()
 	defer r.gathering.Unlock()
@@ -114,8 +114,8 @@ func (r *Relay) take(rank int, k kind, body []byte) error {
 	return r.up(rank, slices.Insert(body, 0, byte(k)))
 }
 
-// isCardOf reports whether a body is a well-formed card of a rank. The relay passes any other body on to
-// the server, which returns the error.
+// isCardOf reports whether a body is a well-formed card of a rank. The relay passes a card frame with any
+// other body on to the server, because the server reports the error.
 func isCardOf(rank int, body []byte) bool {
 	c, n, err := ParseCard(body)
 	return err == nil && n == len(body) && c.Rank == rank
@@ -151,8 +151,8 @@ func (r *Relay) flush() error {
 }
 
 // Tell passes a whole frame of the server on to all ranks of the node, and acts on a renewal. The relay keeps
-// the frame, which must not be changed. Tell returns an error in three cases: for a packed book that is
-// malformed or is not the expected book, for a renewal if OnRenewal was not called, and if the function of
+// the frame, which must not be changed. Tell returns an error for a packed book that is malformed or is not
+// the expected book. For a renewal, Tell returns an error if OnRenewal was not called or if the function of
 // OnRenewal fails.
 func (r *Relay) Tell(frame []byte) error {
 	if len(frame) >= frameHeader && kind(frame[frameHeader-1]) == kindRenew {
@@ -184,7 +184,8 @@ func (r *Relay) Gone(rank int) {
 	delete(r.waiting, rank)
 	if _, gathered := r.cards[rank]; gathered || len(r.waiting) == 0 {
 		// The gathered cards are sent first, because no frame of the rank may follow the report of its end.
-		// If flush fails, the connection to the server is lost, and the agent notices that itself.
+		// The error of flush is ignored: flush fails if the connection to the server is lost, and the agent
+		// notices this loss itself.
 		_ = r.flush()
 	}
 	delete(r.local, rank)

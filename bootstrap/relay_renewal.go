@@ -2,15 +2,14 @@ package bootstrap
 
 import "encoding/binary"
 
-// OnRenewal sets the function that Tell calls with Next.Plan when the server begins the next
-// generation of the job. That function has to call Renew. OnRenewal must be called before the first
-// Tell.
+// OnRenewal sets the function that Tell calls with Next.Plan when the server begins the next generation of
+// the job. That function has to call Renew. OnRenewal must be called before the first call of Tell.
 func (r *Relay) OnRenewal(renewal func(plan []byte) error) { r.renewal = renewal }
 
 // Renew begins the next generation of the job for the ranks of this node, which may differ from the ranks of
-// the previous generation. If the server knows that a rank has ended (Next.Lost), the rank gets a new outlet,
-// because a new process replaces the rank. If a rank has ended and the server has not learned of the end yet,
-// Renew skips the rank. The server then learns of the loss in the new generation.
+// the previous generation. If the server knows that a rank has ended (Next.Lost), a new process replaces the
+// rank, and Renew makes a new outlet for this process. If a rank has ended and the server does not know it
+// yet, Renew skips the rank. The server learns of that loss in the new generation.
 func (r *Relay) Renew(n Next, ranks []int) error {
 	r.gathering.Lock()
 	defer r.gathering.Unlock()
@@ -45,8 +44,8 @@ func (r *Relay) Renew(n Next, ranks []int) error {
 	return nil
 }
 
-// stop stops the relay's timer, and discards the cards, votes and states of the ranks of the
-// previous generation. Callers hold gathering.
+// stop stops the relay's timer, and discards everything that the relay has recorded in the previous
+// generation: the cards, votes and states of the ranks. Callers hold gathering.
 func (r *Relay) stop() {
 	if r.timer != nil {
 		r.timer.Stop()

@@ -20,7 +20,7 @@ type generation struct {
 	places [][]int
 }
 
-// next returns the generation in the form that Server.Renew and Relay.Renew take.
+// next returns the generation as the argument of Server.Renew and Relay.Renew.
 func (g *generation) next(size int) bootstrap.Next {
 	return bootstrap.Next{
 		Lost: g.lost, Generation: g.number, Cause: "was killed", Warm: func(int) bool { return g.warm },
@@ -38,9 +38,9 @@ func (g *generation) next(size int) bootstrap.Next {
 	}
 }
 
-// renew ends the connections of the lost ranks and begins the generation g at the server and all relays. It
-// starts the lost ranks again on the nodes of g.places, and waits until all ranks have entered g. The first
-// node is the server's node.
+// renew ends the connections of the lost ranks and begins the generation g at the server and all relays.
+// renew starts the lost ranks again on the nodes that g.places names, and waits until all ranks have entered
+// g. The first node is the node of the server.
 func (n *nodes) renew(t *testing.T, g *generation) {
 	t.Helper()
 	size := len(n.sessions)
@@ -153,8 +153,8 @@ func TestALateRelay(t *testing.T) {
 	}
 }
 
-// If the memory of the next generation cannot be passed to a rank, no rank begins that generation,
-// and the present one goes on.
+// If the memory of the next generation cannot be passed to a rank, no rank begins that generation, and the
+// present generation goes on.
 func TestRenewalWithoutMemory(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())

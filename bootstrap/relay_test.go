@@ -169,8 +169,8 @@ func TestDumpSkipsRanksThatHaveNotJoined(t *testing.T) {
 	require.Equal(t, bootstrap.PeerDown, (<-w.sessions[1].Notices()).Kind, "and not the dump")
 }
 
-// A loss is reported to each node on which a rank still lives, and not to a node whose ranks have
-// all ended.
+// The server reports a loss to each node on which a rank still lives. It does not report the loss to a node
+// whose ranks have all ended.
 func TestLossesAreToldWhereRanksLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := bootstrap.NewServer(6, func(bootstrap.Event) {}) // ranks 0 and 1 are on the server's own node

@@ -70,7 +70,7 @@ func parseRenewal(b []byte) (r Renewal, err error) {
 }
 
 // cutBytes splits b into elements and the rest. b begins with the number of elements (4 bytes). The elements
-// follow. The parameter each is the length of an element in bytes. ok is false if b is too short.
+// follow. The parameter each is the length of one element in bytes. ok is false if b is too short.
 func cutBytes(b []byte, each uint64) (elements, rest []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, nil, false
@@ -100,7 +100,7 @@ type Next struct {
 	// Describe returns the identity of a rank of this node.
 	Describe func(rank int) Job
 	// Links has the ranks of other nodes by the link that reaches them. The server sends Plan to the relays
-	// of these links, see [Relay.OnRenewal]. For Relay.Renew, both fields are empty.
+	// of these links, see [Relay.OnRenewal]. A call of Relay.Renew does not use Links and Plan.
 	Links map[*Link][]int
 	Plan  []byte
 }
@@ -117,7 +117,7 @@ func (n *Next) fresh(rank int) bool {
 }
 
 // frames returns a renew frame for each of the given ranks of this node. Fresh ranks get no frame, because
-// their processes begin in the next generation. On an error, frames returns no frames.
+// their processes begin in the next generation. If an error occurs, frames returns only the error.
 func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 	all := make(map[int]parcel, len(ranks))
 	for _, rank := range ranks {
@@ -139,9 +139,10 @@ func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 
 // Renew begins the next generation of the job, in which the lost ranks are started again and all other ranks
 // rejoin. The exchange, fences and reports begin anew. The server ignores frames that ranks still send for an
-// older generation. Renew returns false and does nothing in four cases: if there is an error, if n.Lost is
-// empty, if a rank has left the job, or if a fence is complete. After a complete fence, ranks may be leaving
-// the job, so that the lost ranks would have no peers. The caller serves the new processes with Serve.
+// older generation. Renew returns false and does nothing if there is an error, if n.Lost is empty, if a rank
+// has left the job, or if a fence is complete. A complete fence prevents a renewal because ranks may be
+// leaving the job, so that the lost ranks would have no peers. The caller serves the new processes with
+// Serve.
 func (s *Server) Renew(n Next) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,9 +222,9 @@ func (s *Server) generationOf(rank int) int {
 	return s.members[rank].generation
 }
 
-// outdated reports whether the caller has to ignore a frame. It returns true if the rank sent the frame in an
-// earlier generation. It also returns true for a rejoin frame, because outdated itself acts on that frame.
-// Abort and failed frames of an earlier generation are not ignored.
+// outdated reports whether the caller has to ignore a frame. It returns true for a frame that the rank sent
+// in an earlier generation, except for an abort frame and a failed frame. It also returns true for a rejoin
+// frame, because outdated itself acts on that frame.
 func (s *Server) outdated(rank int, k kind, body []byte) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,7 +240,8 @@ func (s *Server) outdated(rank int, k kind, body []byte) (bool, error) {
 	return m.stale && k != kindAbort && k != kindFailed, nil
 }
 
-// pending is a renewal that the rank has not yet entered with Renew, and the node memory that came with it.
+// pending is a renewal that the rank has not yet entered with Renew, and the node memory that came with the
+// renewal.
 type pending struct {
 	Renewal
 	memory *os.File
@@ -257,8 +259,8 @@ func (s *Session) Renewed() <-chan struct{} {
 	return s.renewed
 }
 
-// Renewals returns a channel that receives a value after each renewal. After several renewals in quick
-// succession, the channel may have only one value.
+// Renewals returns a channel that gets a value after each renewal. The channel holds only one value, even
+// after several renewals.
 func (s *Session) Renewals() <-chan struct{} { return s.renewals }
 
 // Renewal returns the renewal that ended the generation of the session, or nil if the generation is not over.
@@ -274,8 +276,8 @@ func (s *Session) Renewal() *Renewal {
 
 // Renew enters the next generation of the job. From then on, Job and Memory return the job and the node
 // memory of that generation, and Exchange has to be called again. The caller must have stopped using
-// everything that belongs to the previous generation. Only one goroutine may call Renew, after the channel
-// Renewed is closed.
+// everything that belongs to the previous generation. Only one goroutine may call Renew, and only after the
+// channel of Renewed is closed.
 func (s *Session) Renew() error {
 	s.fencing.Lock()
 	defer s.fencing.Unlock()
@@ -305,7 +307,7 @@ func (s *Session) rejoin() error {
 	return s.write(kindRejoin, binary.LittleEndian.AppendUint32(nil, uint32(s.job.Generation)))
 }
 
-// takeRenewal records a renewal. It replaces an earlier renewal that the rank has not entered.
+// takeRenewal records a renewal. The new renewal replaces an earlier one that the rank has not entered.
 func (s *Session) takeRenewal(body []byte, files *passage) error {
 	r, err := parseRenewal(body)
 	memory := files.take()

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// simulate runs a simulated job in which ranks are killed at the events in kills, and returns the numbers of
-// events and generations. If wholeHosts is true, a kill ends all ranks of the node. On the first node, a kill
-// ends only one rank even if wholeHosts is true.
+// simulate runs a simulated job in which ranks are killed at the events whose numbers are in kills. It
+// returns the numbers of events and generations. If wholeHosts is true, a kill ends all ranks of the node. On
+// the first node, a kill ends only one rank even if wholeHosts is true.
 func simulate(t *testing.T, seed uint64, kills []int, wholeHosts bool) (events, generations int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,7 +32,7 @@ func simulate(t *testing.T, seed uint64, kills []int, wholeHosts bool) (events, 
 		for _, l := range slices.Concat(s.ups, s.downs) {
 			l.close()
 		}
-		time.Sleep(time.Second) // gives messages in flight the time to arrive
+		time.Sleep(time.Second) // messages in flight arrive in this time
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		require.Empty(t, s.errs, "seed %d, kills at %v, whole hosts %v", seed, kills, wholeHosts)

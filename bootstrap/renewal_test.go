@@ -39,7 +39,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 	}
 }
 
-// rejoin lets all ranks except one enter the next generation.
+// rejoin lets all ranks except the rank but enter the next generation.
 func (w *world) rejoin(t *testing.T, but, generation int) {
 	t.Helper()
 	for rank, s := range w.sessions {
@@ -52,7 +52,7 @@ func (w *world) rejoin(t *testing.T, but, generation int) {
 }
 
 // Ranks exchange cards and call Fence in a new generation as in the first generation. Operations that began
-// in the old generation end with ErrRenewed, and its reports are discarded.
+// in the old generation end with ErrRenewed, and reports from the old generation are discarded.
 func TestRenewal(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())
@@ -95,8 +95,9 @@ func TestRenewalOfARenewal(t *testing.T) {
 	w.exchange(t, w.all())
 }
 
-// Votes and revocations of an old generation do not count in a later generation. This must hold although the
-// communicator of all ranks has the same identity in both generations, and the agreement has the same number.
+// Votes and revocations of an old generation do not count in a later generation. The test uses the
+// communicator of all ranks, which has the same identity in both generations, and agreements with the same
+// round.
 func TestVotesOfOldGenerations(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())
@@ -120,7 +121,7 @@ func TestVotesOfOldGenerations(t *testing.T) {
 	}
 }
 
-// A job cannot be renewed once a rank has been declared gone.
+// After a call of Gone for a rank, Renew does not begin another generation.
 func TestRenewalWithoutARank(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())

@@ -47,7 +47,7 @@ func TestAFrameIsAsLongAsTheWorldAllows(t *testing.T) {
 	}
 }
 
-// A parser allocates no memory for the length that a peer announces before the bytes arrive.
+// A parser does not allocate memory for the length that a peer announces before the announced bytes arrive.
 func TestLengthsThatAreLiesCostNoMemory(t *testing.T) {
 	require.Less(t, allocated(func() {
 		mine, theirs := net.Pipe()

@@ -18,8 +18,8 @@ const (
 	EventAborted                        // the rank ends the job with Code; Text is the reason
 	EventFinalized                      // the rank has left the job on purpose
 	EventReport                         // Text is the answer to the dump with the number Code
-	EventFailed                         // the rank is about to end with the error Text; rank Origin has caused it
-	EventHandled                        // the program has recovered from the loss of the rank Code
+	EventFailed                         // the rank is about to end with the error Text; Origin has caused it
+	EventHandled                        // the program has recovered from the loss of the rank with the number Code
 	EventStalled                        // the rank has been waiting for some time; Text is its report
 )
 
@@ -29,12 +29,12 @@ type Event struct {
 	Rank   int
 	Code   int
 	Origin int
-	// Lost is the rank whose loss has ended the rank of EventFailed, or -1. The agent may learn of that loss
-	// by this event first.
+	// Lost is the rank whose loss has ended the rank of EventFailed, or -1. This event may be the first
+	// report of that loss to the agent.
 	Lost int
 	Text string
-	// Generation is the generation in which the rank of EventFailed was. In a later generation, Origin may
-	// have been started again.
+	// Generation is the generation in which the rank of EventFailed was. The rank Origin may already have
+	// been started again in a later generation.
 	Generation int
 }
 
@@ -50,9 +50,9 @@ const (
 )
 
 // Server is the agent's half of the protocol for the ranks of a job. It starts no processes. Serve reads the
-// connection of one rank, and the server writes its frames to the same connection. The server reaches ranks
-// of other nodes through the link to the [Relay] of their node. The caller passes the frames of these ranks
-// to Take. The server writes a frame for all ranks once to each link.
+// connection of one rank, and the server writes the frames for the rank to the same connection. The server
+// reaches ranks of other nodes through the link to the [Relay] of their node. The caller passes the frames of
+// these ranks to Take. The server writes a frame for all ranks once to each link.
 //
 // A frame is 4 bytes length of the rest (little endian), 1 byte kind, and the body.
 //
@@ -86,16 +86,16 @@ type Server struct {
 
 	mu      sync.Mutex // orders the frames to the ranks; guards the fields below
 	members []member   // by rank
-	near    []int      // ranks without a link, except those that tell saw end or leave; nil until tell sets it
+	near    []int      // ranks without a link, except for some that have ended or left; nil before the first tell
 	links   []*Link
 	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // number of ranks that have neither handed in a card nor left nor ended
 	books   uint32 // number of books sent in this generation
 	fences  uint32 // number of complete fences
 	active  int    // number of ranks that take part in fences
-	behind  int    // number of active ranks whose calls of Fence are as many as the field fences
+	behind  int    // number of ranks that take part in fences and have not called the next fence
 	council *Council
-	// generation counts the calls of Renew.
+	// generation is the number of successful calls of Renew.
 	generation int
 }
 
@@ -110,11 +110,11 @@ type member struct {
 	// generation is the generation of the job that the rank is in.
 	generation int
 	out        *outlet // unused when linked
-	linked     *Link   // nil for a rank that Serve is called for
+	linked     *Link   // nil for a rank for which Serve is called
 }
 
-// NewServer returns the server of a job of size ranks. Serve and Take call events, in the order of the frames
-// of each rank. events may call the server's methods.
+// NewServer returns the server of a job of size ranks. Serve and Take call the function events, in the order
+// of the frames of each rank. This function may call the server's methods.
 func NewServer(size int, events func(Event)) *Server {
 	s := &Server{events: events, members: make([]member, size), missing: size, active: size, behind: size, council: NewCouncil(size)}
 	for i := range s.members {
@@ -201,16 +201,16 @@ func (s *Server) Gone(rank int, cause string) {
 }
 
 // Formed reports whether the exchange of the generation is complete. The exchange is complete when every rank
-// has handed in its card, has left or has ended. The server has then sent the book to all ranks that have
-// neither left nor ended.
+// has handed in its card, has left or has ended. At that time, the server sends the book to all ranks that
+// have neither left nor ended.
 func (s *Server) Formed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.missing <= 0
 }
 
-// Dump asks every joined rank for a report and returns the number of ranks asked. The answers contain
-// number, so that the caller can distinguish them from answers to an earlier dump.
+// Dump asks every joined rank for a report and returns the number of ranks asked. The answers contain the
+// parameter number, by which the caller distinguishes them from answers to an earlier dump.
 func (s *Server) Dump(number int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +224,8 @@ func (s *Server) Dump(number int) int {
 	return asked
 }
 
-// End tells every connected rank to end. It is for jobs in which no agent can send signals to the ranks.
+// End tells every connected rank to end. Callers use End in jobs in which no agent can send signals to the
+// ranks.
 func (s *Server) End(cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -349,8 +350,8 @@ func (s *Server) arrived() {
 
 // tell sends a frame to every rank that has reached the state from and has neither left nor ended. If a link
 // has such a rank, tell sends the frame to the link, and so to all ranks of the link. Callers hold mu. tell
-// does not visit linked ranks one by one, because if many ranks are lost at once, it is called for each of
-// them.
+// does not visit linked ranks one by one. That would take too long if many ranks are lost at once, because
+// tell is called for each lost rank.
 func (s *Server) tell(k kind, body []byte, from RankState) {
 	frame := appendFrame(nil, k, body)
 	if s.near == nil {

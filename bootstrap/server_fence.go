@@ -25,7 +25,7 @@ func (s *Server) takeFence(rank int, body []byte) error {
 	return nil
 }
 
-// leave records that fences no longer wait for a rank. Callers hold mu.
+// leave records that a rank takes part in no further fences. Callers hold mu.
 func (s *Server) leave(m *member) {
 	if m.state > RankJoined {
 		return
@@ -36,8 +36,8 @@ func (s *Server) leave(m *member) {
 	}
 }
 
-// fence checks whether another fence is complete, and tells the ranks if it is. A fence is complete when all
-// ranks that take part in it have called Fence. Callers hold mu.
+// fence checks whether the next fence is complete. If it is complete, fence tells the ranks. A fence is
+// complete when all ranks that take part in it have called Fence. Callers hold mu.
 func (s *Server) fence() {
 	if s.active == 0 || s.behind > 0 {
 		return

@@ -46,7 +46,7 @@ func (w *world) cleanUp(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
 		for rank, s := range w.sessions {
-			_ = s.Finalize() // a test may have ended it before
+			_ = s.Finalize() // the test may have ended the session before
 			_ = w.agent[rank].Close()
 			for range s.Notices() { // the channel is closed when the session's goroutine ends
 				continue
@@ -176,7 +176,7 @@ func TestPeerDownIsToldOnceToTheOthers(t *testing.T) {
 	w.exchange(t, w.all())
 	w.server.Gone(1, "was killed by SIGKILL")
 	w.server.Gone(1, "was killed by SIGKILL")
-	w.server.Dump(7) // its notice comes after the notices of all earlier calls
+	w.server.Dump(7) // the notice of this dump comes after the notices of all earlier calls
 	for _, rank := range []int{0, 2} {
 		want := bootstrap.Notice{Kind: bootstrap.PeerDown, Rank: 1, Cause: "was killed by SIGKILL"}
 		require.Equal(t, want, <-w.sessions[rank].Notices())

@@ -23,11 +23,11 @@ const (
 	PeerDown NoticeKind = iota + 1
 	// Dump: this rank has to call Report with Notice.Number and a description of its blocked operations.
 	Dump
-	// Decided: Decision is the result of an agreement. The PeerDown notices of the ranks that
-	// Decision.Epoch counts come before it.
+	// Decided: Decision is the result of an agreement. The PeerDown notices of the ranks that Decision.Epoch
+	// counts come before the notice Decided.
 	Decided
-	// Revoked: a rank has broken a communicator, see Revocation. This notice may come more than once,
-	// and also to ranks that are not members.
+	// Revoked: a rank has broken a communicator, see Revocation. A session may get this notice more than
+	// once, and also if its rank is not a member.
 	Revoked
 	// AgentLost: the connection to the agent broke, and Cause says how. The ranks of the agent are about to
 	// be killed.
@@ -61,7 +61,7 @@ type Session struct {
 	memory *os.File
 	conn   io.ReadWriteCloser // nil in a world of one
 
-	books   chan *Book    // gets the book, the answer to the card, once
+	books   chan *Book    // gets one value: the book, which is the answer to the card
 	notices chan Notice   // closed at the end of the connection to the agent
 	lost    chan struct{} // closed after lostErr is set
 	lostErr error
@@ -73,7 +73,8 @@ type Session struct {
 	shelf   []byte // mapped memory that has the book of the node, nil for none
 	carded  bool   // Exchange was called in this generation
 	// rejoined is true after the first rejoin frame. A process that was started in a generation after the
-	// first sends this frame in Exchange. Another process sends it in Renew.
+	// first sends this frame in Exchange. A process that was started in the first generation sends the frame
+	// in Renew.
 	rejoined bool
 	leaving  bool          // Finalize was called
 	left     chan struct{} // closed when leaving is set
@@ -86,7 +87,7 @@ type Session struct {
 	spare   bool        // the process was started as a spare
 	fencing sync.Mutex  // held during a call of Fence, so that calls follow one another; guards fences
 	fences  uint32      // fences called so far in this generation
-	fenced  chan uint32 // number of complete fences, the newest that arrived; holds one value
+	fenced  chan uint32 // holds the newest number of complete fences that has arrived
 }
 
 // NewSecret returns random bytes as the secret of a new job.
@@ -133,8 +134,8 @@ func (s *Session) Job() Job {
 	return s.job
 }
 
-// Memory returns the node memory, nil in a world of one. The session does not
-// close it; the caller may do so after mapping it.
+// Memory returns the node memory, nil in a world of one. The session does not close this file. The caller may
+// close it after mapping it.
 func (s *Session) Memory() *os.File { return s.memory }
 
 // Secret returns the job secret, which all ranks of the job know.
@@ -156,7 +157,7 @@ func (s *Session) Card() Card {
 
 // Exchange hands in this rank's card. It returns the book of all cards when every rank has handed in its
 // card, has left or is down. Exchange may be called once in each generation of the job. If the generation
-// ends meanwhile, the error is ErrRenewed.
+// ends before Exchange returns, the error is ErrRenewed.
 func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 	c.Rank = s.Job().Rank
 	body, err := c.Append(make([]byte, 0, c.Len()))
@@ -192,9 +193,9 @@ func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 	}
 }
 
-// Fence returns when every rank that is neither down nor finalized has called Fence, in this generation, at
-// least as many times as this rank. A call that ended with the context's error also counts. If the generation
-// of the job ends meanwhile, the error is ErrRenewed.
+// Fence returns when every rank that is neither down nor finalized has called Fence at least as many times as
+// this rank. Only calls in this generation of the job count, including calls that ended with the context's
+// error. If the generation ends before Fence returns, the error is ErrRenewed.
 func (s *Session) Fence(ctx context.Context) error {
 	if s.conn == nil {
 		return ctx.Err()
@@ -223,11 +224,11 @@ func (s *Session) Fence(ctx context.Context) error {
 }
 
 // Abort tells the agent that this rank ends the job with an exit code, and the reason. The launcher reports
-// the reason. If there is no agent, Abort tells rank 0 and the launcher. After Abort has returned, the caller
-// has to exit with the same code. The agent ends the other ranks. Abort ignores errors, because the process
-// is about to exit.
+// the reason. If another launcher has started the rank, there is no agent, and Abort tells rank 0 and the
+// launcher. After Abort has returned, the caller has to exit with the same code. The agent ends the other
+// ranks. Abort ignores errors, because the process is about to exit.
 func (s *Session) Abort(code int, reason string) {
-	if s.away != nil { // before send, because rank 0 may tell this process to end as soon as it knows of the abort
+	if s.away != nil { // before send, because rank 0 may end this process as soon as rank 0 knows of the abort
 		s.away.abort(s.Job().Rank, code, reason)
 	}
 	_ = s.send(kindAbort, numbered(code, reason))

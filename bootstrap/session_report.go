@@ -2,19 +2,19 @@ package bootstrap
 
 // Fail tells the agent that this rank is about to end with the error text. Rank origin, which may be this
 // rank, has caused the error. lost is the rank whose loss the error names, or -1. The agent may learn of that
-// loss after it learns of the end of this rank. The agent prints the text once for all ranks with the same
-// text. Fail returns an error if no agent prints the text. The caller then has to print it.
+// loss only after the end of this rank. The agent prints the text once for all ranks with the same text. Fail
+// returns an error if no agent prints the text. The caller then has to print it.
 func (s *Session) Fail(origin, lost int, text string) error {
 	if s.conn == nil || s.away != nil && origin == s.Job().Rank {
 		return errNoAgent
 	}
 	if s.away != nil {
-		return nil // no report is necessary: rank 0 names the rank that failed first
+		return nil // no report is necessary, because rank 0 names the rank that failed first
 	}
 	return s.send(kindFailed, failed(origin, lost, text))
 }
 
-// Report answers the Dump with this number. text is cut to 64 KiB.
+// Report answers the notice Dump with this number. text is cut to 64 KiB.
 func (s *Session) Report(number int, text string) error {
 	return s.send(kindReport, numbered(number, text))
 }

@@ -2,16 +2,17 @@ package bootstrap
 
 import "fmt"
 
-// Vote sends this rank's vote in an agreement. A notice Decided brings the result. A rank votes once
-// in a round. In a world of one, Vote returns an error. If v.Generation is not the session's generation of the
-// job, Vote returns ErrRenewed and sends nothing, because communicators of different generations may have
-// the same identity.
+// Vote sends this rank's vote in an agreement. The session gets the result as a notice Decided. A rank votes
+// once in each round of a communicator. In a world of one, Vote returns an error. If v.Generation is not the
+// session's generation of the job, Vote returns ErrRenewed and sends nothing, because communicators of
+// different generations may have the same identity.
 func (s *Session) Vote(v Vote) error {
 	return s.ballot(v.Generation, kindVote, pollOf(s.Job().Rank, &v).append(nil))
 }
 
 // Revoke tells every rank of the job that a communicator is broken. After Revoke has returned nil, the
-// launcher tells the ranks even if this rank ends. Revoke returns ErrRenewed in the same case as Vote.
+// launcher tells the ranks even if this rank ends. If r.Generation is not the session's generation of the
+// job, Revoke returns ErrRenewed and sends nothing.
 func (s *Session) Revoke(r Revocation) error {
 	return s.ballot(r.Generation, kindRevoke, r.append(nil))
 }

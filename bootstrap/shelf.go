@@ -10,8 +10,8 @@ type Shelf struct {
 	bytes int64    // size of the shelf
 }
 
-// put writes the book to the shelf. It returns false if the shelf is nil or too small, or if the write
-// fails, for example for lack of memory. The caller then has to send the book to the ranks.
+// put writes the book to the shelf. put returns false if the shelf is nil or too small, or if the write
+// fails, for example because memory is short. The caller then has to send the book to the ranks.
 func (s *Shelf) put(book []byte) bool {
 	if s == nil || int64(len(book)) > s.bytes {
 		return false

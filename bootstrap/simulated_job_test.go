@@ -17,17 +17,17 @@ import (
 type simulated struct {
 	line    *timeline
 	server  *bootstrap.Server
-	links   []*bootstrap.Link // by node-1: the first node has the server itself and no link
+	links   []*bootstrap.Link // by node-1, because the first node has the server itself and no link
 	ups     []*lane
 	downs   []*lane
 	relays  []*bootstrap.Relay
 	ended   chan ending
 	running sync.WaitGroup
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	ranks      []*process
 	down       []bool // by node: whether it is down
-	known      []bool // by node: whether the launcher knows that it is down
+	known      []bool // by node: whether the launcher knows that the node is down
 	plans      []plan
 	finished   map[int]int // generation at the end, by rank
 	errs       []error
@@ -35,8 +35,8 @@ type simulated struct {
 	wholeHosts bool
 }
 
-// plan is the plan of a generation. It says which ranks are lost, which ranks each node has, and how often
-// each rank was started before.
+// plan is the plan of a generation: the ranks that are lost, the ranks of each node, and the number of
+// earlier starts of each rank.
 type plan struct {
 	lost   []int
 	places [][]int
@@ -208,7 +208,7 @@ func (s *simulated) lostWith(e ending, lost map[int]bool) (ranks []int) {
 }
 
 // renew begins the next generation, in which the lost ranks start again. They start on their node, or on the
-// first node if their node is down. It reports whether the server has begun the generation.
+// first node if their node is down. renew reports whether the server has begun the generation.
 func (s *simulated) renew(lost []int) bool {
 	s.mu.Lock()
 	old := s.plans[len(s.plans)-1]

@@ -48,7 +48,7 @@ func (s *simulated) live(p *process, job bootstrap.Job) {
 	}
 }
 
-// generation runs the World of one generation of a rank: an exchange of cards, an agreement and a
+// generation does what the World of a rank does in one generation: an exchange of cards, an agreement and a
 // fence.
 func (s *simulated) generation(session *bootstrap.Session, p *process) error {
 	number := session.Job().Generation
@@ -93,8 +93,7 @@ func (s *simulated) generation(session *bootstrap.Session, p *process) error {
 	return session.Fence(context.Background())
 }
 
-// listen passes the decisions that a session receives to a channel until stop is called. Each World does the
-// same.
+// listen passes the decisions that a session receives to a channel until stop is called, as a World does.
 func listen(session *bootstrap.Session) (_ <-chan *bootstrap.Decision, stop func()) {
 	decisions, stopping, stopped := make(chan *bootstrap.Decision, 16), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -118,7 +117,8 @@ func listen(session *bootstrap.Session) (_ <-chan *bootstrap.Decision, stop func
 
 func (s *simulated) think() { time.Sleep(s.line.delay(5 * time.Millisecond)) }
 
-// happen is called at each event, and kills a random rank, or its node, at the events in s.killing.
+// happen is called at each event. At the events in s.killing, happen kills a random rank or the node of that
+// rank.
 func (s *simulated) happen(event int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// joinLater does the work of Join for a spare process. It waits until this process gets the place of a lost
-// rank. The node memory of the next generation comes with the renewal.
+// joinLater does the work of Join for a spare process. joinLater waits until this process gets the place of a
+// lost rank. The renewal that gives the process this place also brings the node memory.
 func joinLater(job Job, fds descriptors, secret [32]byte) (*Session, error) {
 	s := newSession(job, os.NewFile(uintptr(fds.socket), "gorun-agent"), nil, secret)
 	s.spare = true
 	go s.listen()
-	if err := unix.Close(fds.memory); err != nil { // a placeholder, because a spare has no node memory yet
+	if err := unix.Close(fds.memory); err != nil { // a placeholder: a spare has no node memory yet
 		return nil, fmt.Errorf("bootstrap: node memory: %w", err)
 	}
 	select {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// culpritsMax is the largest number of groups of waiting ranks that a Summary describes, and also the largest
-// number of awaited ranks.
+// culpritsMax is the largest number of groups of waiting ranks that a Summary describes. It is also the
+// largest number of awaited ranks that a Summary describes.
 const culpritsMax = 4
 
 // Summary returns one sentence about the reports of the ranks. The sentence has the line at which each group
@@ -36,7 +36,7 @@ func Summary(list []Doing) string {
 			among[w.Line] = make([]bool, size)
 		}
 		for i, also := range d.Waits {
-			if i == 0 || also.Line == "" { // without a line: gorun itself waits
+			if i == 0 || also.Line == "" { // a wait without a line is a wait of gorun itself
 				addAmong(among[w.Line], also.Among)
 			}
 		}
@@ -59,7 +59,7 @@ func Summary(list []Doing) string {
 	return strings.Join(append(parts, culprits(list, awaited)...), "; ")
 }
 
-// addAmong sets the elements of among for the ranks in text. text is a Wait.Among, which is "" if the ranks
+// addAmong sets the elements of among for the ranks in text. text is a Wait.Among, and is "" if these ranks
 // are not known.
 func addAmong(among []bool, text string) {
 	list, _ := rankRanges(text, len(among))
@@ -70,7 +70,7 @@ func addAmong(among []bool, text string) {
 	}
 }
 
-// waitOf returns a text. It says that ranks wait at a line for the ranks that are set in among.
+// waitOf returns a text which says that ranks wait at a line for the ranks that are set in among.
 func waitOf(ranks []int, line string, among []bool) string {
 	said := verb(ranks, "waits", "wait")
 	if line != "" {
@@ -124,7 +124,7 @@ func (d Doing) quiet() time.Duration {
 	return time.Duration(d.Quiet * float64(time.Second)).Round(100 * time.Millisecond)
 }
 
-// runs returns the text for a rank that waits for nothing: the line that it executes.
+// runs returns the text for a rank that waits for nothing. The text names the line that the rank executes.
 func runs(d Doing) string {
 	quiet := d.quiet()
 	if quiet < suspicious {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This package does not import net. Programs whose jobs stay on one node are therefore built without package
+// This package does not import net, so that programs whose jobs stay on one node are built without package
 // net.
 
 const (
@@ -20,7 +20,8 @@ const (
 	// the kernel sends a probe every keepInterval seconds. If the other machine answers none of keepCount
 	// probes, the connection is lost.
 	keepIdle, keepInterval, keepCount = 2, 1, 3
-	// unsentTimeout is how long sent bytes may stay unacknowledged, in milliseconds.
+	// unsentTimeout is the time, in milliseconds, after which the connection is lost if sent bytes are not
+	// acknowledged.
 	unsentTimeout = 5000
 )
 
@@ -57,7 +58,7 @@ func listen(a Address) (*listener, error) {
 		return nil, err
 	}
 	l := &listener{file: os.NewFile(uintptr(fd), "gorun-meeting")}
-	if a.Port != 0 { // otherwise connections of an earlier process in TIME_WAIT could prevent the bind
+	if a.Port != 0 { // otherwise an earlier process's connections in TIME_WAIT could prevent the bind
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
 	if _, six := sa.(*unix.SockaddrInet6); six && err == nil { // accept IPv4, too, for any net.ipv6.bindv6only
@@ -108,7 +109,7 @@ func (l *listener) accept() (*os.File, error) {
 		case e != nil:
 			return nil, fmt.Errorf("bootstrap: accept: %w", e)
 		}
-		if err := prepare(fd); err != nil { // this connection cannot be used, but the next one may be usable
+		if err := prepare(fd); err != nil { // this connection cannot be used; wait for the next one
 			_ = unix.Close(fd)
 			continue
 		}
@@ -138,7 +139,7 @@ func dial(a Address, until time.Time) (*os.File, error) {
 	if err = unix.Connect(fd, sa); errors.Is(err, unix.EINPROGRESS) {
 		err = nil
 	}
-	f := os.NewFile(uintptr(fd), "gorun-meeting") // after Connect: until then, poll(2) reports a hangup
+	f := os.NewFile(uintptr(fd), "gorun-meeting") // after Connect: before it, poll(2) reports a hangup
 	if err == nil {
 		err = errors.Join(f.SetDeadline(until), connected(f), prepare(fd), f.SetDeadline(time.Time{}))
 	}

@@ -41,14 +41,14 @@ type Decision struct {
 	Comm    uint64
 	Round   uint32
 	Purpose Purpose // 0 if the votes have different purposes
-	Flags   uint64  // bitwise AND of the Flags of all votes, including votes of ranks that have ended since
-	// Epoch is the number of ranks of the job that had ended before the decision without leaving the job. A
-	// rank gets the notices of these ends before the notice of the decision.
+	Flags   uint64  // bitwise AND of the Flags of all votes, including votes of ranks that ended after the vote
+	// Epoch is the number of ranks of the job that had ended, without leaving the job, before the decision. A
+	// session gets the notices of these ends before the notice of the decision.
 	Epoch uint32
 	// Number is the number of the new communicator of PurposeShrink. No other communicator of the job
 	// has it.
 	Number uint32
-	// Dead has, ascending, the members that had ended before the decision without leaving the job.
+	// Dead has, ascending, the members that had ended, without leaving the job, before the decision.
 	Dead []int
 	// Lost is a dead member whose end at least one voter has not acknowledged. If there are several such
 	// members, Lost is the member that ended first. If there is none, Lost is -1.
@@ -69,8 +69,7 @@ type Revocation struct {
 // RevocationMax bounds the text of a revocation in bytes.
 const RevocationMax = 512
 
-// ballot is the part of a vote that several ranks of a node may have in common, with the ranks that gave this
-// vote.
+// ballot is the part of a vote that several ranks of a node may have in common, together with these ranks.
 type ballot struct {
 	voters       []int // ascending
 	purpose      Purpose

@@ -47,8 +47,8 @@ func TestFenceIsCompleteWithTheLastRankOnly(t *testing.T) {
 	})
 }
 
-// A fence whose context was canceled counts as called, but its late answer does not complete the
-// rank's next fence.
+// A call of Fence whose context was canceled counts as a call. Its late answer does not complete the rank's
+// next fence.
 func TestFenceAfterACancelledOneWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
@@ -70,7 +70,7 @@ func TestAnswersToCancelledFencesHoldUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
 		w.exchange(t, w.all())
-		for range 20 { // repeated because a fence may or may not receive the answer to the previous fence
+		for range 20 { // repeated because it is random whether a fence receives the answer to the previous fence
 			require.ErrorIs(t, w.sessions[0].Fence(cancelled(t)), context.Canceled)
 			require.NoError(t, w.sessions[1].Fence(t.Context()))
 			synctest.Wait()
@@ -169,7 +169,7 @@ func TestExchangeEndsWithItsAgent(t *testing.T) {
 	})
 }
 
-// slow is a connection on which each Write blocks until the test lets it return.
+// slow is a connection on which each Write blocks until the test lets the Write return.
 type slow struct {
 	io.Reader
 	writing chan []byte

@@ -35,15 +35,15 @@ func NewWitness() (*os.File, Witness, error) {
 
 // Find returns "" if the process of the witness is on this node, otherwise the reason why it is not.
 func (w Witness) Find() string {
-	// On this machine, PID and FD may name a pipe of an unrelated process. With O_NONBLOCK, open does not
-	// block on such a pipe.
+	// If the witness is from another machine, PID and FD may name a pipe of an unrelated process of this
+	// machine. With O_NONBLOCK, open does not block on a pipe.
 	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", w.PID, w.FD), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err.Error()
 	}
 	defer func() { _ = f.Close() }()
-	// The owner is checked because root can open the files of all users' processes, and ranks of different
-	// users are on different nodes.
+	// The owner is checked because ranks of different users must not be on one node, and root can open the
+	// files of all users' processes.
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return err.Error()
@@ -61,8 +61,9 @@ func (w Witness) Find() string {
 	return ""
 }
 
-// apart returns the reason why process IDs of this process are not valid in the process of the witness, or ""
-// if they are valid. They must be valid, because ranks of a node read each other's memory by process ID.
+// apart returns "" if this process and the process of the witness are in one PID namespace, otherwise the
+// reason why they may not be. Ranks of a node must be in one PID namespace, because they read each other's
+// memory by process ID.
 func (w Witness) apart() string {
 	var theirs, ours unix.Stat_t
 	err := errors.Join(unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", w.PID), &theirs), unix.Stat("/proc/self/ns/pid", &ours))
@@ -74,6 +75,6 @@ func (w Witness) apart() string {
 
 // open opens the file of the witness.
 func (w Witness) open(flags int) (int, error) {
-	// O_NONBLOCK has the same reason as in Find.
+	// The comment in Find gives the reason for O_NONBLOCK.
 	return unix.Open(fmt.Sprintf("/proc/%d/fd/%d", w.PID, w.FD), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// conductor is the name of an actor of rank 1. The actor receives the orders that the function isends sends from
-// rank 0, and passes them to the main goroutine of rank 1. With the conductor, the main goroutine is not blocked in a receive while actors are
-// measured. If the main goroutine were blocked, the poll token would move between the main goroutine and the
-// serving goroutine.
+// conductor is the name of an actor of rank 1. The actor receives the orders that the function isends sends
+// from rank 0, and passes them to the main goroutine of rank 1. Because of the conductor, the main goroutine
+// does not wait in a receive while actors are measured. If it waited in a receive, the poll token would move
+// between the main goroutine and the serving goroutine.
 const conductor = "conductor"
 
 func init() { actors.RegisterType[order]() }
 
-// serve executes the program of rank 1. It receives the messages of isends until dismiss ends it.
+// serve executes the program of rank 1. It receives the messages of isends until rank 0 calls dismiss.
 func serve(w *runtime.World, s *actors.System) error {
 	orders := make(chan *order)
 	if _, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {

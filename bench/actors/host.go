@@ -32,7 +32,8 @@ func init() {
 	actors.RegisterType[heap]()
 }
 
-// sameBytes is the message with which protoactor's package remote is measured, too.
+// sameBytes is a message that is equal to the message with which the peer program measures protoactor's
+// package remote.
 var sameBytes = wrapperspb.Bytes(make([]byte, small))
 
 // spawnHost starts the actors of every rank: an echo, a returner and a counter in each of the modes
@@ -99,9 +100,9 @@ func (n *counter) Receive(c actor.Context) {
 	}
 }
 
-// founder is an actor that starts other actors, and reports how much heap its rank uses. Its senders are
-// actors that send messages at the founder's request. When the founder receives a PID, each of its senders
-// sends a burst of messages to the actor with that PID.
+// founder is an actor that starts other actors, and reports the result of heapInUse. Some of these other
+// actors are its senders, which send messages at the founder's request. When the founder receives a PID, each
+// of its senders sends a burst of messages to the actor with that PID.
 type founder struct {
 	s       *actors.System
 	idle    int64
@@ -153,7 +154,7 @@ func (f *founder) send(c actor.Context) {
 // idleName returns the name of the i-th actor that does nothing.
 func idleName(i int64) string { return fmt.Sprint("idle", i) }
 
-// heapInUse returns how many bytes of heap live objects use, plus the bytes of the goroutines' stacks.
+// heapInUse returns the number of bytes of live objects in the heap and of the goroutines' stacks.
 func heapInUse() int64 {
 	goruntime.GC()
 	goruntime.GC() // the second collection frees the objects that finalizers and pools have held

@@ -26,8 +26,8 @@ func (b *bench) requests(mode actor.PropsOption, peer *actor.PID) (float64, erro
 }
 
 // pingPong measures an actor that calls the function send at its start and for each record that it receives.
-// It returns the time for each call in microseconds. The actor calls the function begin once, before the
-// measurement.
+// pingPong returns the time from one call to the next in microseconds. The actor calls the function begin
+// once, before the measurement.
 func (b *bench) pingPong(mode actor.PropsOption, begin func(actor.Context), send func(c actor.Context, m any)) (float64, error) {
 	n := b.times(20000)
 	m := &record{}
@@ -73,10 +73,10 @@ func (b *bench) ask(peer *actor.PID, n int) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// beyondLocal measures by how many microseconds a RequestFuture to an actor of rank 1 takes longer than a
+// beyondLocal measures how many microseconds longer a RequestFuture to an actor of rank 1 takes than a
 // RequestFuture to an actor of this rank. It returns the median of many differences, because garbage
-// collections disturb both sides. The actor of this rank runs on a worker: an inline actor would be slower,
-// because its message would wait for the next poll.
+// collections disturb both measurements. The actor of this rank runs on a worker, because the message to an
+// inline actor would wait for the next poll.
 func (b *bench) beyondLocal(peer *actor.PID) (float64, error) {
 	const pairs = 21
 	n := b.times(500)

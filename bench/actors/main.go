@@ -1,13 +1,13 @@
-// Command actors measures actors within a rank and between ranks: the time of a message, the time of a
-// request and its answer, the number of messages per second, and the memory of an actor. Rank 0 measures.
-// Rank 1 hosts the actors that answer and count.
+// Command actors measures actors within a rank and between ranks. It measures the time of a message, the time
+// of a request and its answer, the number of messages per second, and the memory of an actor. Rank 0
+// measures. Rank 1 hosts the actors that answer and count.
 //
 //	gorun -np 2 -bind-to core ./bench/actors                   # between ranks of a node
 //	gorun -np 2 -bind-to core -transport rdma ./bench/actors   # over loopback TCP
 //	gorun -np 1 ./bench/actors -local                          # within a rank
 //
-// Each line of the output is one measurement, "name value unit", so that a program such as bench/peers can
-// compare runs. With -only, only some of the measurements are made.
+// Each line of the output is one measurement in the form "name value unit", which programs such as
+// bench/peers parse. The flag -only selects measurements.
 package main
 
 import (

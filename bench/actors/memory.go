@@ -55,8 +55,8 @@ func (b *bench) memoryOfLink() (float64, error) {
 	})
 }
 
-// acquaint makes rank 1 spawn actors and sends a message to each. It returns by how many bytes per actor
-// these messages increase the result of the function used.
+// acquaint makes rank 1 spawn actors and sends a message to each. These messages increase the result of the
+// function used. acquaint returns this increase in bytes per actor.
 func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
 	n := b.times(4000)
 	v, err := b.s.Root.RequestFuture(b.s.PID(1, "founder"), &crowd{Idle: int64(n)}, patience).Result()
@@ -84,15 +84,15 @@ func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
 	return float64(after-before) / float64(n), err
 }
 
-// settled waits until an actor of a rank has answered a request. When settled returns, the messages that were
-// sent to the rank before have arrived.
+// settled waits until an actor of a rank has answered a request. When settled returns, all messages that were
+// sent from here to that rank before the call have arrived.
 func (b *bench) settled(rank int) error {
 	_, err := b.s.Root.RequestFuture(b.s.PID(rank, "echo-worker"), &record{}, patience).Result()
 	return err
 }
 
 // allocations measures how many heap objects this rank allocates to send a Message to an actor. The Messages
-// are made before the measurement, and are long enough for a handover.
+// are made before the measurement. They are so long that they are sent by handover.
 func (b *bench) allocations(peer *actor.PID) (float64, error) {
 	const batch, length = 32, 4096
 	batches := b.times(64)

@@ -93,7 +93,8 @@ const (
 // with 0 windows ends the function serve.
 type order struct{ Windows, Bytes int64 }
 
-// isends measures the rate of messages without actors, for comparison, in millions per second.
+// isends measures the rate of messages that are sent by Isend without actors, in millions per second. The
+// rate is for comparison with the rates of actors.
 func (b *bench) isends(windows, bytes int) (float64, error) {
 	b.s.Root.Send(b.s.PID(1, conductor), &order{int64(windows), int64(bytes)})
 	c := b.w.Comm()

@@ -77,7 +77,7 @@ func writeFiles(out *page, files fs.FS, name string) {
 			out.say("%s: %s\n", f.what, text)
 		}
 	}
-	ports, _ := fs.ReadDir(files, path.Join(at, "ports")) // an error is taken as a device without ports
+	ports, _ := fs.ReadDir(files, path.Join(at, "ports")) // after an error, the report lists no ports
 	for _, p := range ports {
 		port := path.Join(at, "ports", p.Name())
 		out.say("port %s: %s, %s, %s\n", p.Name(), line(files, path.Join(port, "state")), line(files, path.Join(port, "rate")), line(files, path.Join(port, "link_layer")))

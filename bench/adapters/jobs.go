@@ -29,8 +29,8 @@ type jobs struct {
 	made bool
 }
 
-// build builds gorun and the programs in a temporary directory. It does nothing if the user has given a
-// directory with the programs, or if it was called before.
+// build builds gorun and the programs in a temporary directory. If the user has given a directory with the
+// programs, or if build was called before, build does nothing.
 func (j *jobs) build(ctx context.Context) error {
 	if j.bin != "" {
 		return nil

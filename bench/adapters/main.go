@@ -4,8 +4,8 @@
 //	go run ./bench/adapters
 //	go run ./bench/adapters -host nodeA,nodeB -rsh ssh
 //
-// The report lists devices, ports, GIDs and limits, and which provider drives each device. For each adapter
-// that can be used, the command measures the registration of memory. It also runs bench/latency,
+// The report lists the devices, their ports, GIDs and limits, and the provider that drives each device. For
+// each adapter that can be used, the command measures the registration of memory. It also runs bench/latency,
 // bench/bandwidth and bench/messagerate between two ranks, on this host or on the two hosts of -host. On a
 // single host it also runs perftest, if perftest is installed. If there is no adapter, the report says so.
 // The command builds gorun and the programs if -bin does not give a directory that contains them.

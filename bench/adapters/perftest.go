@@ -23,14 +23,13 @@ var perftest = [][]string{
 }
 
 // A server does not report when it begins to listen, so that a client may start too early. For this reason, a
-// client that fails is started again after retryAfter, up to tries times in total.
+// client that fails is started again after the time retryAfter. A client is started at most tries times.
 const (
 	retryAfter = 100 * time.Millisecond
 	tries      = 50
 )
 
-// runPerftest runs the programs of perftest that are installed over a device. Server and client run on
-// this host.
+// runPerftest runs the installed programs of perftest over a device. Server and client both run on this host.
 func runPerftest(ctx context.Context, out *page, o *options, d *probe.Device) error {
 	if o.hosts != "" {
 		out.say("\nperftest: not run between hosts; ib_send_lat and ib_read_bw do it by hand\n")

@@ -6,8 +6,8 @@
 //	gorun -host a:2,b:2 -rsh "env GORUN_HOSTID=%h" -np 4 ./bench/arrival -busy 1
 //
 // Rank 0 receives from any source. The last rank sends timed messages to it, with pauses of 200 us. Rank 1
-// sends without a pause, and waits for an answer after every -busy messages. With -busy 1, this is a
-// ping-pong, and with -busy 64, a flood. With -busy 0, rank 1 sends nothing.
+// sends without a pause, and waits for an answer after every -busy messages. With -busy 1, the messages of
+// rank 1 are a ping-pong. With -busy 64, they are a flood. With -busy 0, rank 1 sends nothing.
 package main
 
 import (
@@ -100,8 +100,8 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 	return times, finish(c)
 }
 
-// finish ends the program of rank 1. Rank 0 does not receive the last messages of rank 1, which are at most
-// twice as many messages as -busy says.
+// finish ends the program of rank 1. Rank 0 does not receive the last messages of rank 1. Their number is at
+// most twice the value of -busy.
 func finish(c *runtime.Comm) error {
 	if *busy == 0 {
 		return nil
@@ -109,7 +109,7 @@ func finish(c *runtime.Comm) error {
 	return answer(c, 0)
 }
 
-// answer sends a word to rank 1. The word 1 makes rank 1 continue, and 0 makes it end.
+// answer sends a word to rank 1. The word 1 makes rank 1 continue, and the word 0 makes rank 1 end.
 func answer(c *runtime.Comm, word int64) error {
 	return runtime.Send(c, []int64{word}, 1, tagAnswer)
 }

@@ -3,8 +3,8 @@
 //
 //	gorun -np 2 -bind-to core ./bench/bandwidth
 //
-// With -arena the sender's slices are in its arena, from which the receiver can copy without a system
-// call.
+// With -arena, the sender's slices are in the sender's arena. The receiver can copy from an arena without a
+// system call.
 package main
 
 import (

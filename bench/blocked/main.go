@@ -24,8 +24,8 @@ func main() {
 	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *wait) })
 }
 
-// run executes the program of one rank. Rank 0 sends nothing for a while. Rank 1 waits for rank 0's
-// message, and then sends its share of processor time to rank 0, which prints it.
+// run executes the program of one rank. Rank 0 sends nothing for the time wait. Rank 1 waits for the message
+// of rank 0, and then sends its share of processor time to rank 0, which prints the share.
 func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 	c := w.Comm()
 	if c.Rank() > 1 {
@@ -44,7 +44,7 @@ func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 		share[0] = 100 * float64(processorTime()-before) / float64(time.Since(start))
 		return runtime.Send(c, share[:], 0, tagShare)
 	}
-	time.Sleep(wait) // the sleep replaces no synchronization: rank 1 is measured while no message comes
+	time.Sleep(wait) // not a synchronization: rank 1 is measured while no message comes
 	if err := runtime.Send(c, word[:], 1, tagRelease); err != nil {
 		return err
 	}

@@ -79,7 +79,8 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	})
 }
 
-// renewal returns the function that measure runs after call i, outside the measured time.
+// renewal returns the function that measure runs after call i, outside the measured time. With -write, this
+// function changes the elements of send.
 func renewal[T osu.Element](send []T) func(i int) {
 	if !*write {
 		return func(int) {}

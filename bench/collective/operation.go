@@ -16,8 +16,8 @@ var operationNames = []string{
 	"iallreduce", "ibarrier", "ibcast",
 }
 
-// blocks returns how many blocks of the message size a rank sends and receives. In a reduce-scatter
-// the message size is the size of each rank's whole contribution.
+// blocks returns how many blocks a rank sends and receives. A block has the message size. In a
+// reduce-scatter, the message size is the size of each rank's whole contribution.
 func blocks(operation string, ranks int) (send, recv int) {
 	switch strings.TrimSuffix(operation, "v") {
 	case "allgather", "gather":

@@ -10,8 +10,8 @@ import (
 
 // newPartedCall returns a function that makes the measured call of a scan, or of an operation that divides a
 // message among the ranks. It returns nil for other operations. As in OSU's benchmarks, all ranks have the
-// same count. Only in reducescatter, if the number of elements is not a multiple of the number of ranks, the
-// first ranks get one more element.
+// same count, with one exception: in reducescatter, the first ranks get one more element if the number of
+// elements is not a multiple of the number of ranks.
 func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) func() error {
 	const root = 0
 	n := c.Size()
@@ -30,7 +30,7 @@ func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv 
 	case "reducescatterblock":
 		each := max(len(send)/n, 1)
 		whole := send[:min(each*n, len(send))]
-		if len(whole) < each*n { // fewer elements than ranks: use a message with one element for each rank
+		if len(whole) < each*n { // fewer elements than ranks: each rank gets one element
 			whole = make([]T, each*n)
 		}
 		return func() error { return collectives.ReduceScatterBlock(c, whole, recv[:each], collectives.Sum) }

@@ -1,5 +1,5 @@
-// Command computing measures the time of a large send. The receiver posts the receive, and then computes for
-// a while without calling the runtime:
+// Command computing measures the time of a large send to a rank that computes. The receiver posts the
+// receive, and then computes for a while without calling the runtime:
 //
 //	gorun -np 2 -bind-to core ./bench/computing -for 200ms
 package main

@@ -3,10 +3,10 @@
 //
 //	gorun -np 18 -transport rdma ./bench/connect
 //
-// Rank 0 sends a message to one rank after the other and waits for the answer. The other rank sleeps in Recv
-// until the message comes. The first column is the round-trip time from the call of Send to the answer, as
-// the median over the ranks. The second column is the round-trip time of the next message to each rank, also
-// as the median.
+// Rank 0 sends a message to one rank after the other and waits for each answer. A rank sleeps in Recv until
+// the message of rank 0 comes. The first column is the round-trip time from the call of Send to the answer,
+// as the median over the ranks. The second column is the round-trip time of the next message to each rank,
+// also as the median.
 package main
 
 import (
@@ -29,8 +29,8 @@ func main() {
 	osu.Define("connect", "8", osu.Latency).Main(3, run)
 }
 
-// run does the part of one rank. The last rank is not measured, because it has connected to rank 0 before, in
-// order to tell rank 0 that all ranks are ready.
+// run does the part of one rank. The last rank is not measured, because it is already connected to rank 0: it
+// has told rank 0 that all ranks are ready.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if len(o.Sizes) != 1 {

@@ -1,12 +1,12 @@
 // Command handover measures the time of a handover of arena memory. Rank 0 fills a Buffer and sends the
-// Buffer itself. Afterwards, rank 1 owns the Buffer. No memory is copied, so that for every size the time is
-// the same as for a small message:
+// Buffer itself. Afterwards, rank 1 owns the Buffer. No memory is copied. For this reason, the time is the
+// same for every size, and is equal to the time of a small message:
 //
 //	gorun -np 2 -bind-to core ./bench/handover
 //
-// The other columns are the times of touching the memory, which no runtime can avoid. They are the times of
-// the sender's first write to every page, which faults the pages in, of the receiver's first read of every
-// page, and of the receiver's second read. At the second read, the receiver has already mapped the pages.
+// The other columns are the times of touching every page of the memory, which no runtime can avoid. "First
+// touch" is the sender's first write, which faults the pages in. "First read" and "Next read" are the
+// receiver's first and second read. At the second read, the receiver has already mapped the pages.
 package main
 
 import (
@@ -88,9 +88,9 @@ func exchange(c *runtime.Comm, mine *runtime.Buffer, peer int) (*runtime.Message
 	return came, runtime.SendBuffer[byte](c, mine, peer, tag)
 }
 
-// touchAndRead returns three times in microseconds: of rank 0's first write to every page of a Buffer,
-// of rank 1's first read of every page after the handover, and of rank 1's second read. Both ranks
-// return the same times.
+// touchAndRead returns three times in microseconds. The first is the time in which rank 0 writes to every
+// page of a new Buffer. The others are the times of the first and the second read of every page by rank 1
+// after the handover. Both ranks return the same times.
 func touchAndRead(w *runtime.World, size int) ([3]float64, error) {
 	c, peer := w.Comm(), 1-w.Rank()
 	var mine, theirs [3]float64

@@ -4,7 +4,7 @@
 //
 // With -pairs, all ranks take part: rank i exchanges messages with rank i+N/2 (osu_multi_lat). With -heard N,
 // ranks 0 and 1 first receive a message from each of N other ranks. The other ranks then block in a receive.
-// The result shows the cost of peers that have sent messages before and are now idle.
+// The result shows by how much idle peers, from which messages have arrived before, delay a message.
 package main
 
 import (
@@ -117,7 +117,8 @@ func hear(c *runtime.Comm) error {
 	return nil
 }
 
-// dismiss sends a message to the ranks that do not measure, which wait for it. Only rank 0 sends.
+// dismiss ends beHeard: rank 0 sends a message to each rank that does not measure. In other ranks, dismiss
+// does nothing.
 func dismiss(c *runtime.Comm) error {
 	var word [1]int64
 	for peer := 2; c.Rank() == 0 && !*pairs && peer < c.Size(); peer++ {

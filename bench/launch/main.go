@@ -1,14 +1,14 @@
-// Command launch measures the time from the start of a job, through its first barrier, to its end,
-// on hosts that are reached by ssh. It runs jobs of gorun, of MPICH's mpiexec.hydra and of Open
-// MPI's mpirun in turn, and ssh alone for comparison. Without -host it creates hosts from
-// namespaces of this machine, which requires root and sshd:
+// Command launch measures the time from the start of a job, through its first barrier, to its end, on hosts
+// that are reached by ssh. It runs jobs of gorun, of MPICH's mpiexec.hydra and of Open MPI's mpirun in turn,
+// and ssh alone for comparison. Without -host, it simulates the hosts by namespaces of this machine, which
+// requires root and sshd:
 //
 //	go run ./bench/launch -hosts 16
 //	go run ./bench/launch -host n1,n2,n3,n4 -ppn 8
 //
-// Launchers that are not installed are omitted. The same number of ranks runs on each host. Each
-// system runs two jobs: true(1), and the program startup or its twin for MPI, which calls one
-// barrier.
+// Launchers that are not installed are omitted. The same number of ranks runs on each host. Each system runs
+// two jobs. One is true(1). The other is the program startup or its twin for MPI. Both startup and the twin
+// call one barrier.
 package main
 
 import (

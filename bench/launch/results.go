@@ -14,7 +14,7 @@ import (
 // patience is the timeout of a job. It is needed because jobs of MPICH have hung in this benchmark.
 const patience = 30 * time.Second
 
-// attempts is the number of failures of a job after which it is not started again.
+// attempts is the number of failures of a job after which the job is not started again.
 const attempts = 3
 
 // sample contains the measurements of one job of a system.
@@ -26,7 +26,7 @@ type sample struct {
 	said            string // output of the last run that failed
 }
 
-// results contains the samples in the order in which the first round ran the jobs.
+// results contains the samples of all jobs, in the order in which the first round ran the jobs.
 type results []sample
 
 // of returns the sample of a job. If there is no sample yet, it appends an empty sample.
@@ -58,7 +58,7 @@ func (r *results) measure(ctx context.Context, s site, j job) {
 	after, _ := s.processor()
 	if err != nil {
 		if s.clear != nil {
-			s.clear() // ranks that still poll would slow down all following jobs
+			s.clear() // ranks that are left and poll would slow down all following jobs
 		}
 		to.failed, to.said = to.failed+1, fmt.Sprintf("%v: %s", err, said.String())
 		return

@@ -42,7 +42,7 @@ func TestCases(t *testing.T) {
 	require.Equal(t, []string{"a:2,b:2", "/startup"}, all[2].line)
 }
 
-// TestStage checks that the stage ends what it has started if the hosts cannot be made.
+// TestStage checks that, if the hosts cannot be made, the stage ends everything that it has started.
 func TestStage(t *testing.T) {
 	var st stage
 	ended := 0

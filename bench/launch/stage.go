@@ -18,14 +18,14 @@ import (
 type site struct {
 	hosts  []string
 	rsh    string                       // the command that reaches the hosts from where jobs are started
-	inside []string                     // runs a command on the host where jobs start; nil if jobs start on this machine
-	net    string                       // the network that connects the hosts, "" if the launchers must find it
+	inside []string                     // runs a command on the host where jobs start; nil: on this machine
+	net    string                       // network that connects the hosts, "" if launchers must find it
 	used   func() (time.Duration, bool) // returns the processor time of all hosts until now, nil if it is unknown
-	clear  func()                       // ends processes that a job has left on the hosts, nil if not possible
+	clear  func()                       // ends processes that a job has left on the hosts, nil if it cannot
 }
 
-// stage is the testing.TB that package nscluster requires, although this program is not a test. Only package
-// testing can implement that interface. For this reason, stage embeds the interface.
+// stage is the testing.TB that package nscluster requires, although this program is not a test. stage embeds
+// the interface testing.TB, because only package testing can implement all its methods.
 type stage struct {
 	testing.TB
 	cleanups []func()
@@ -57,7 +57,7 @@ func (t *stage) Fatalf(format string, args ...any) { t.Fatal(fmt.Sprintf(format,
 func (t *stage) Skip(args ...any)                  { t.Fatal(args...) }
 func (t *stage) Skipf(format string, args ...any)  { t.Fatalf(format, args...) }
 
-// hosts creates count hosts, and one more host, from which jobs are started.
+// hosts creates count hosts for the ranks, and one more host, from which jobs are started.
 func (t *stage) hosts(count int) (site, error) {
 	var s site
 	done := make(chan struct{})

@@ -31,7 +31,7 @@ var bare = system{name: "ssh", line: func(s site, _ int, program string) []strin
 	return []string{"sh", "-c", "for h in " + strings.Join(s.hosts, " ") + "; do " + s.rsh + " -x -T -oBatchMode=yes $h " + program + " & done; wait"}
 }}
 
-// with returns the names of the hosts, separated by commas, each followed by the string after.
+// with returns the names of the hosts, separated by commas. The string after follows each name.
 func with(s site, after string) string { return strings.Join(s.hosts, after+",") + after }
 
 // build builds the programs in dir and returns the systems that are installed.

@@ -4,11 +4,11 @@
 //
 //	gorun -np 4 -on-failure continue ./bench/loss
 //
-// With -reading N the survivors are receiving messages of N bytes from the victim when the victim is killed,
-// and at least one survivor has told the victim that it has the first bytes of a message. Between nodes, RDMA
-// Reads are then in progress. In this case, the time begins when a survivor has the first bytes of the
-// message whose receive later fails. The output also says how many of the receives that failed had received a
-// part of their message.
+// With -reading N, the survivors are receiving messages of N bytes from the victim when the victim is killed.
+// At that time, at least one survivor has told the victim that the first bytes of a message have arrived.
+// Between nodes, RDMA Reads are in progress at the kill. With -reading, the time begins when a survivor has
+// the first bytes of the message whose receive later fails. The output also says how many of the failed
+// receives had received a part of their message.
 //
 // gorun's exit code is the exit code of the killed rank.
 package main
@@ -33,13 +33,13 @@ const victim = 1
 const (
 	tagDeath  = 1 // the time at which the victim kills itself
 	tagNever  = 2 // a message that the victim never sends
-	tagReport = 3 // the ending that a survivor reports
+	tagReport = 3 // the report of a survivor, see ending
 	tagLong   = 4 // the long messages, some of which the victim does not finish
 	tagBegun  = 5 // a survivor has the first bytes of a long message
 
-	// longs is the number of long messages to each survivor. A single message might be complete
-	// before the victim receives the message with tagBegun. Then no receive would be in progress at
-	// the kill.
+	// longs is the number of long messages to each survivor. If there were only one, it might be complete
+	// before the victim receives the message with tagBegun, so that no receive would be in progress at the
+	// kill.
 	longs = 4
 )
 
@@ -90,9 +90,8 @@ func run(w *runtime.World, o *osu.Options) error {
 }
 
 // die kills this process. If long is not 0, die first begins to send every other rank messages of long bytes.
-// If long is 0, die first sends every other rank the time. A receiver can compare this time with its own
-// clock only on the same node, because the ranks of a node have the same clock. Without -reading, all ranks
-// must therefore be on one node.
+// If long is 0, die first sends every other rank the time. Without -reading, all ranks must be on one node,
+// because only the ranks of one node have the same clock.
 func die(c *runtime.Comm, long int) error {
 	if long > 0 {
 		if err := occupy(c, long); err != nil {
@@ -112,8 +111,8 @@ func die(c *runtime.Comm, long int) error {
 	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
-// occupy begins to send every other rank several messages of long bytes. It returns when some rank
-// has the first bytes of a message.
+// occupy begins to send every other rank several messages of long bytes. It returns when at least one other
+// rank has the first bytes of a message.
 func occupy(c *runtime.Comm, long int) error {
 	data := make([]byte, long)
 	for i := range data {
@@ -124,16 +123,16 @@ func occupy(c *runtime.Comm, long int) error {
 			continue
 		}
 		for range longs {
-			_ = runtime.Isend(c, data, peer, tagLong) // the kill ends the sends that are not complete
+			_ = runtime.Isend(c, data, peer, tagLong) // sends that are not complete end with the kill
 		}
 	}
 	_, err := runtime.Recv(c, make([]byte, 1), runtime.AnySource, tagBegun)
 	return err
 }
 
-// mourn waits for the error that the victim's death causes at this rank. If long is 0, it returns the time
-// from the death to the error. Otherwise it returns the time from the result since of the function read to
-// the error.
+// mourn waits for the error that the victim's death causes at this rank, and returns the time until the
+// error. If long is 0, the time begins at the death. Otherwise, the time begins at the time that the function
+// read returns as since.
 func mourn(c *runtime.Comm, long int) (ending, error) {
 	var since time.Time
 	var partly int64
@@ -170,10 +169,10 @@ func read(c *runtime.Comm, buf []byte) (since time.Time, partly int64, err error
 		}
 		since = time.Now()
 		if done {
-			continue // complete, or failed without a byte: the victim waits for only one survivor
+			continue // not told: the victim waits for only one survivor
 		}
 		if !told {
-			_ = runtime.Send(c, buf[:1], victim, tagBegun) // if it fails, the receive fails as well
+			_ = runtime.Send(c, buf[:1], victim, tagBegun) // if the Send fails, the receive fails as well
 			told = true
 		}
 		if _, err = r.Wait(); err != nil && buf[0] != 0 && buf[len(buf)-1] == 0 {

@@ -1,10 +1,10 @@
 // Command memory prints how much memory a rank uses after one barrier. It prints the proportional set size
-// (PSS). In the PSS of a process, a page that n processes share counts as 1/n of a page.
+// (PSS). A page that n processes share counts as 1/n page in the PSS of each of them.
 //
 //	gorun -np 64 ./bench/memory
 //
 // With -alltoall all ranks first exchange blocks, so that every pair of ranks has exchanged messages. With
-// -shared the first column is the sum of the shared memory of all ranks.
+// -shared, the first column is the memory that the ranks share, summed over all ranks.
 package main
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The number of words in a block of the all-to-all, and the number of all-to-alls if -i is not given. There
-// are several all-to-alls, because a pair of ranks may get a ring of its own after it has exchanged some
-// messages.
+// These constants are the number of words in a block of the all-to-all, and the number of all-to-alls if -i
+// is not given. The default is several all-to-alls, because a pair of ranks may get a ring of its own only
+// after it has exchanged some messages.
 const (
 	blockWords = 16
 	rounds     = 20
@@ -50,8 +50,8 @@ func run(w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	all := make([]float64, 2*c.Size())
-	// No rank may end before all ranks have measured. If a rank ended, the kernel would add its share of the
-	// common pages to the shares of the other ranks.
+	// No rank may end before all ranks have measured, because the end of a rank increases the shares of the
+	// other ranks in common pages.
 	if err := collectives.AllGather(c, []float64{mine.total, mine.shared}, all); err != nil {
 		return err
 	}

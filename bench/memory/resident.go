@@ -6,8 +6,9 @@ import (
 	"os"
 )
 
-// residence is the proportional set size of this process in KiB, and the part of it that is shared
-// memory. The sum of shared over all ranks is the shared memory that they have touched.
+// residence has the proportional set size of this process in KiB (total), and the part of it that is shared
+// memory (shared). The sum of shared over all ranks is the size of the shared memory that the ranks have
+// touched.
 type residence struct{ total, shared float64 }
 
 // resident reads the residence from /proc/self/smaps_rollup, see proc(5).

@@ -5,7 +5,7 @@
 //
 // It ends with an error if the results do not agree with the published ones.
 //
-// With -checkpoint, cg keeps copies of its state. After the loss of a rank, it continues from these copies:
+// With -checkpoint, cg keeps copies of its state. After the loss of a rank, cg continues from these copies:
 //
 //	gorun -np 4 -on-failure respawn ./bench/npb -kernel cg -class A -checkpoint
 package main

@@ -1,8 +1,9 @@
 // Command overlap measures a nonblocking allreduce together with a computation. Each rank starts the
 // allreduce, computes, and waits for the allreduce. The first column is the mean duration of these three
-// steps, and the second is the shortest duration of the computation alone. If a runtime moves data while the
-// program computes, the first duration is close to the duration of the longer of allreduce and computation.
-// If the runtime moves data only during calls, the first duration is close to the sum of both durations:
+// steps together. The second column is the shortest duration of the computation alone. If a runtime moves
+// data while the program computes, the first duration is close to the duration of the longer of allreduce and
+// computation. If the runtime moves data only during calls, the first duration is close to the sum of both
+// durations:
 //
 //	gorun -np 2 -bind-to core ./bench/overlap -m 1M -for 1ms
 package main

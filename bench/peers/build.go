@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// timeoutBuild bounds the time to build a peer, including the download of its modules.
+// timeoutBuild is the timeout for building a peer, including the download of its modules.
 const timeoutBuild = 3 * time.Minute
 
 // build builds gorun's own programs, the twins, and the peers that are Go programs. It omits the systems that
@@ -72,7 +72,7 @@ func (c *comparison) buildProgram(ctx context.Context, s *system) error {
 }
 
 // buildIn builds the Go program of a directory. The error contains only the last line of the output of go
-// build, because without a network there may be a line for each module.
+// build, because go build prints a line for each module if there is no network.
 func buildIn(ctx context.Context, dir, binary, title string) error {
 	ctx, cancel := context.WithTimeout(ctx, timeoutBuild)
 	defer cancel()

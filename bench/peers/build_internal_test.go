@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBuildWithoutNetwork checks that a peer system that cannot be fetched gets one line with its
-// name.
+// TestBuildWithoutNetwork checks that the error is one line, with the name of the system, if the modules of a
+// peer system cannot be downloaded.
 func TestBuildWithoutNetwork(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -70,8 +70,8 @@ func writePicture(name string, write func(io.Writer) error) error {
 	return os.WriteFile(name, []byte(picture.String()), 0o644)
 }
 
-// curveChart returns the chart of a curve: for each system and size the median and the extremes of
-// the rounds.
+// curveChart returns the chart of a curve. For each system and size, the chart has the median and the
+// extremes of the rounds.
 func (c *comparison) curveChart(what *curve) *chart.Curves {
 	all := &chart.Curves{Unit: what.unit, Header: chart.Header{Title: what.title, Notes: c.notes("Bands: from the lowest to the highest of them.")}}
 	for i := range c.systems {
@@ -103,8 +103,8 @@ func (c *comparison) ratioChart() *chart.Bars {
 	return all
 }
 
-// bar returns the bar in the chart for a row of the table. It shows by which factor gorun is better than the
-// peer. It returns false for a row that is not compared with a peer.
+// bar returns the bar in the chart for a row of the table. The bar shows by which factor gorun is better than
+// the peer. If the row is not compared with a peer, bar returns false.
 func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	_, system, _ := c.reference(r)
 	l := c.line(r)
@@ -151,14 +151,14 @@ func (c *comparison) titleOf(system string) string {
 	return system
 }
 
-// The versions that systems and modules print. The charts show the part that the expression matches.
+// These expressions match versions in the output of systems and modules. The charts show the matching part.
 var (
 	versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
 	versionDate   = regexp.MustCompile(`^v0\.0\.0-(\d{4})(\d\d)(\d\d)`)
 )
 
-// shortVersion returns the part of a version that is shown. For a version of Go, which is the version of the
-// standard library, it returns "".
+// shortVersion returns the part of a version that the charts show. For a version of Go, which is the version
+// of the standard library, it returns "".
 func shortVersion(v string) string {
 	switch date := versionDate.FindStringSubmatch(v); {
 	case date != nil:
@@ -169,7 +169,7 @@ func shortVersion(v string) string {
 	return versionNumber.FindString(v)
 }
 
-// notes returns the lines below a title. They describe the figures, the systems and the machine.
+// notes returns the lines below the title of a chart. They describe the figures, the systems and the machine.
 func (c *comparison) notes(spread string) []string {
 	m := &c.result.Machine
 	rounds := fmt.Sprintf("Medians of %d rounds, in which the systems took turns. ", c.rounds)

@@ -23,8 +23,8 @@ func decodePicture(t *testing.T, name string) image.Image {
 	return img
 }
 
-// TestStoredPictures checks that the pictures in the tree show the results in the tree, so that a change of
-// the results without new pictures is noticed. A small difference is allowed, because other processors round
+// TestStoredPictures checks that the stored pictures show the stored results. It fails if somebody changes
+// the results and does not draw the pictures again. A small difference is allowed, because processors round
 // the edges of letters differently.
 func TestStoredPictures(t *testing.T) {
 	const results = "../results"
@@ -136,7 +136,7 @@ func TestShortVersion(t *testing.T) {
 	}
 }
 
-// TestNotes checks the notes below a title. A single round and a quick run omit some notes.
+// TestNotes checks the notes below a title. Some notes are omitted for a single round and for a quick run.
 func TestNotes(t *testing.T) {
 	c := &comparison{rounds: 3, result: newResult(3)}
 	c.result.Machine = machine{CPU: "a processor", Processors: 2, Kernel: "6.1", Go: "go1 amd64", Commit: "abc"}

@@ -1,5 +1,5 @@
-// Command peers compares gorun with Open MPI and MPICH on this machine, and its
-// actors with those of protoactor and its remote:
+// Command peers compares gorun with Open MPI and MPICH on this machine. It also compares gorun's actors with
+// protoactor and with protoactor's package remote:
 //
 //	go -C bench/peers run .                     # everything, some twenty minutes
 //	go -C bench/peers run . -part actors        # actors, a minute
@@ -21,14 +21,15 @@
 // same format as bench/actors. bench/peers/protoactor is also a module of its own.
 //
 // bench/npb is compared with the reference codes of the NAS Parallel Benchmarks, which are not part of this
-// tree. -npb names a directory that contains a built copy of NPB3.4-MPI for each peer, openmpi and mpich.
+// tree. -npb names a directory with a built copy of NPB3.4-MPI for each peer, in the subdirectories openmpi
+// and mpich.
 //
-// The parts are peers (two ranks on a core each, and whole jobs), osu (as OSU measures), collectives (every
-// collective operation), crowd (more ranks than cores), rdma (through the network), actors, npb, and curves
-// (latency and bandwidth from 1 B to 4 MiB). For each part the program prints a table. The table contains
-// either ratios or medians and extremes. A ratio is gorun's value divided by the value of the better peer.
-// For each ratio, the table also has a bar, which gorun must reach, and an aim, which gorun should reach. The
-// program writes the table, all samples as JSON, and pictures as PNG to bench/results. A partial run (-only,
-// -quick) writes nothing unless -out names a directory. If a peer is not installed, fails or hangs, the
-// program reports this, and compares gorun with the other peers.
+// The parts are peers (two ranks on a core each, and whole jobs), osu (measurements in the way of OSU),
+// collectives (every collective operation) and crowd (more ranks than cores). The other parts are rdma
+// (through the network), actors, npb, and curves (latency and bandwidth from 1 B to 4 MiB). For each part the
+// program prints a table of ratios, or of medians and extremes. A ratio is gorun's value divided by the value
+// of the better peer. For each ratio, the table also has the bar, a value that gorun must reach, and the aim,
+// a value that gorun should reach. The program writes the table, all samples as JSON, and pictures as PNG to
+// bench/results. A partial run (-only, -quick) writes nothing unless -out names a directory. If a peer is not
+// installed, fails or hangs, the program reports this, and compares gorun with the other peers.
 package main

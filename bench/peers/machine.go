@@ -23,7 +23,7 @@ func thisMachine() machine {
 	m := machine{Processors: goruntime.NumCPU(), Go: goruntime.Version() + " " + goruntime.GOARCH}
 	cpu := read("/proc/cpuinfo")
 	m.CPU = field(cpu, "model name")
-	if family := field(cpu, "cpu family"); family != "" { // the name alone may not show the generation
+	if family := field(cpu, "cpu family"); family != "" { // the name alone may not identify the generation
 		m.CPU += fmt.Sprintf(" (family %s, model %s)", family, field(cpu, "model"))
 	}
 	m.Kernel = strings.TrimSpace(read("/proc/sys/kernel/osrelease"))
@@ -44,7 +44,7 @@ func (m *machine) text() string {
 }
 
 // versionLine matches the line that contains the version in the output of Open MPI, MPICH and gorun. In the
-// output of Open MPI, the line may name OpenRTE, which is the part of Open MPI to which its launcher belongs.
+// output of Open MPI, the line may name OpenRTE, the part of Open MPI that contains its launcher.
 var versionLine = regexp.MustCompile(`\(Open MPI\)|\(OpenRTE\)|Version|gorun`)
 
 // version returns the line in which a launcher prints its version, or "".

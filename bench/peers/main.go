@@ -137,7 +137,7 @@ func compare(ctx context.Context, o *options) error {
 		}
 		stopped := c.run(ctx)
 		if o.resume {
-			c.plan = p // also report the stored results of all other rows
+			c.plan = p // the report also has the stored results of the rows that were not selected
 			c.drop()
 		} else if stopped != nil {
 			return stopped // results of an interrupted run do not replace complete ones
@@ -172,8 +172,8 @@ func (c *comparison) resume(out string) error {
 	return nil
 }
 
-// choose restricts the comparison to the rows that match -only. It drops the other rows, the
-// measurements that no remaining row needs, and all curves, because they belong to no row.
+// choose restricts the comparison to the rows that match -only. It drops the other rows and the measurements
+// that no remaining row needs. It also drops all curves, because a curve belongs to no row.
 func (c *comparison) choose(only *regexp.Regexp) {
 	if only.String() == "" {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOptions checks where results are written. An incomplete run does not replace the results of
-// the tree: its results go to the directory of -out, or are not written.
+// TestOptions checks where results are written. An incomplete run does not replace the stored results. It
+// writes its results to the directory of -out, or writes none.
 func TestOptions(t *testing.T) {
 	root, err := moduleDir()
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestChoose(t *testing.T) {
 }
 
 // TestResume checks that -resume skips the measurements that were already made on the same machine, and makes
-// the others.
+// all other measurements.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	fresh := func() *comparison {
@@ -97,8 +97,8 @@ func TestResume(t *testing.T) {
 	require.ErrorContains(t, other.resume(dir), "of another machine")
 }
 
-// TestOSUPlan checks that every operation is measured with every size on every number of ranks.
-// Each measurement runs in processes of its own, with OSU's counts of iterations.
+// TestOSUPlan checks that every operation is measured with every size on every number of ranks. It also
+// checks that each measurement runs in processes of its own, with OSU's counts of iterations.
 func TestOSUPlan(t *testing.T) {
 	p := osuPlan()
 	require.Len(t, p.rows, len(p.measurements), "a row per measurement")

@@ -15,7 +15,7 @@ const quickRanks = 8
 // each message size.
 type measurement struct {
 	key       string
-	program   string // gorun's program is bench/program, the twin is twins/program.c
+	program   string // name of gorun's program below bench, and of its twin below twins
 	ranks     int
 	args      []string
 	ours      []string // more arguments for gorun's program alone
@@ -28,9 +28,9 @@ type measurement struct {
 	reference string   // the reference code that peers run in place of a twin
 	wall      bool     // the value is the time of the whole run in seconds
 	alone     bool     // only gorun runs it
-	named     bool     // the output has lines "name value unit"; each has a key of its own, see keyOf
+	named     bool     // the output has lines "name value unit"; each line has its own key, see keyOf
 	partners  []string // the other systems that take part, nil: all
-	fails     bool     // a rank is meant to die: the output counts although the run fails
+	fails     bool     // the measurement kills a rank, so that its output counts although the run fails
 	times     int      // maximum number of rounds, 0: all
 	peers     int      // maximum number of rounds of the peers, 0: all
 	timeout   time.Duration
@@ -42,7 +42,7 @@ type row struct {
 	unit        string
 	measurement string
 	size        int
-	against     string // better, the name of a peer, absolute, or the key of another measurement of gorun
+	against     string // better, absolute, the name of a peer, or the key of a measurement of gorun
 	theirs      string // key of the peers' values; "" means the key in the field measurement
 	higher      bool   // larger is better
 	bar, aim    float64
@@ -51,11 +51,12 @@ type row struct {
 
 // The values of row.against that are not names of systems or measurements.
 const (
-	better   = "better"   // the better of the default peers
+	better   = "better"   // the better one of the default peers
 	absolute = "absolute" // the bar that gorun must reach is a value, not a ratio
 )
 
-// keyOf returns the key of the values of one line that a named measurement prints. Their size is 0.
+// keyOf returns the key for the values of one output line of a measurement with the field named. The size of
+// these values is 0.
 func keyOf(measurement, line string) string { return measurement + ": " + line }
 
 // measurementOf returns the key of the measurement to which a key of values belongs.
@@ -64,7 +65,7 @@ func measurementOf(key string) string {
 	return measurement
 }
 
-// namedLine matches a line of the output of a named measurement.
+// namedLine matches a line of the form "name value unit".
 var namedLine = regexp.MustCompile(`^(\S.*\S) +(-?\d+\.\d+)( \S+| )?$`)
 
 // parseNamed parses the lines "name value unit" and skips all other lines.
@@ -93,8 +94,8 @@ func parseNamed(text string) (map[string]float64, error) {
 // wallSize is the message size under which the duration of a whole run is stored.
 const wallSize = 0
 
-// parseTable parses the rows of an OSU table: the size and the first value after it. It skips lines
-// that begin with # and lines without two numbers.
+// parseTable parses the rows of an OSU table: the size and the first value after it. It skips lines that
+// begin with #, and lines that do not begin with two numbers.
 func parseTable(text string) (map[int]float64, error) {
 	values := map[int]float64{}
 	for line := range strings.Lines(text) {

@@ -10,16 +10,16 @@ const (
 	mib = 1 << 20
 
 	timeoutRun  = 120 * time.Second
-	timeoutHuge = 90 * time.Second // for 256 ranks: a peer that has not ended by then hangs
+	timeoutHuge = 90 * time.Second // for 256 ranks; a peer that takes longer is taken to hang
 )
 
 var (
 	fewIterations = []string{"-i", "20", "-x", "2"}
 	fewWorks      = []string{"-i", "2", "-x", "0", "-for", "1ms"}
-	// OSU's numbers of iterations take only the first milliseconds of a process, in which the start of the
-	// process and the setup by the first messages still take a share of the time. The following numbers give
-	// a warm-up of some tens of milliseconds before the timed iterations. The choice among them depends on
-	// the duration of an operation: a fraction of a microsecond, some microseconds, or more.
+	// With OSU's numbers of iterations, a measurement ends within the first milliseconds of a process. At
+	// that time, the start of the process and the setup by the first messages still influence the result.
+	// With the following numbers, the warm-up takes some tens of milliseconds. The duration of an operation
+	// decides which of them is used: a fraction of a microsecond, some microseconds, or more.
 	warm     = []string{"-i", "50000", "-x", "50000"}
 	warmFew  = []string{"-i", "10000", "-x", "5000"}
 	warmLong = []string{"-i", "500", "-x", "200"}
@@ -41,7 +41,7 @@ type plan struct {
 	load bool
 	// references is true if the peers run reference codes, which are in the directory of -npb.
 	references bool
-	// peers returns the systems, gorun first. The programs are built in dir.
+	// peers returns the systems, gorun first. dir is the directory of the built programs.
 	peers func(dir string, ucx bool) []system
 }
 
@@ -60,8 +60,8 @@ func messagePlan() plan {
 	}
 }
 
-// bounded sets the timeout of measurements that have none, and the few iterations of -quick for
-// measurements that do not set their own.
+// bounded sets the timeout of each measurement that has none. It also sets the arguments for -quick of each
+// measurement that has none.
 func bounded(measurements []measurement) []measurement {
 	for i := range measurements {
 		m := &measurements[i]

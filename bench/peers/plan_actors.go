@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timeoutActors bounds a run of a system. In a run, the system does all measurements of one key.
+// timeoutActors is the timeout for a run of a system. In a run, the system does all measurements of one key.
 const timeoutActors = 2 * time.Minute
 
 // Keys of the measurements of actors. bench/actors and its peers print several values for each key.
@@ -15,7 +15,7 @@ const (
 	within  = "actors within a process"
 )
 
-// actorPlan compares gorun's actors with protoactor's remote, and also measures net/rpc.
+// actorPlan compares gorun's actors with protoactor's package remote, and also measures net/rpc.
 func actorPlan() plan {
 	once, few := []string{"-rounds", "1"}, []string{"-scale", "0.01"}
 	measurements := []measurement{
@@ -35,7 +35,7 @@ func actorPlan() plan {
 	}
 }
 
-// actorSystems returns gorun and the systems that its actors are compared with.
+// actorSystems returns gorun and the systems with which gorun's actors are compared.
 func actorSystems(dir string, _ bool) []system {
 	return []system{
 		{
@@ -47,8 +47,8 @@ func actorSystems(dir string, _ bool) []system {
 	}
 }
 
-// actorRows returns the rows of actors. The rows of actors on a node compare with the peers over
-// loopback TCP, because the peers have no other transport.
+// actorRows returns the rows of actors. The rows of actors on one node compare gorun in shared memory with
+// the peers over loopback TCP, because the peers have no other transport.
 func actorRows() []row {
 	latency := func(where, ours, theirs string) row {
 		return row{name: "actors " + ours + ", " + place[where], unit: "us", measurement: keyOf(where, ours), theirs: keyOf(overTCP, theirs), against: protoactor}
@@ -118,7 +118,7 @@ func actorRows() []row {
 	return append(rows, localActorRows()...)
 }
 
-// place maps the keys of measurements to the words for them in the names of rows.
+// place maps the key of a measurement to the word that the names of its rows contain.
 var place = map[string]string{onNode: "node", overTCP: "TCP", within: "process"}
 
 // localActorRows returns the rows of actors that send to actors of the same process. They compare

@@ -10,25 +10,27 @@ import (
 	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
 )
 
-// partedOperations are the collective operations that osuOperations lacks: reduce-scatters, scans,
-// and those with a count for each rank.
+// partedOperations are the collective operations that osuOperations lacks: reduce-scatters, scans, and
+// operations with a count for each rank.
 var partedOperations = []string{
 	"reducescatter", "reducescatterblock", "scan", "exscan", "allgatherv", "gatherv", "scatterv", "alltoallv",
 }
 
-// collectiveRanks are the numbers of ranks in the measurements on one machine. The last numbers far exceed
-// the number of its processors. networkRanks is the number of ranks in the measurements through the network.
+// collectiveRanks are the numbers of ranks in the measurements on one machine. The last numbers may far
+// exceed the number of the machine's processors. networkRanks is the number of ranks in the measurements
+// through the network.
 var collectiveRanks = []int{2, 4, 8, 16}
 
 const networkRanks = 4
 
-// roomMax is the most bytes that the buffers of all ranks of one row of the table may have.
+// roomMax is the largest number of bytes that the buffers of all ranks together may have in one row of the
+// table.
 const roomMax = 2 << 30
 
 // collectivePlan compares every collective operation in the way of OSU's benchmarks. It has more operations,
 // larger messages and more ranks than osuPlan. It also compares a nonblocking operation that overlaps with a
-// computation, and all operations between ranks that communicate only through the network, over loopback.
-// Over loopback, gorun uses iWARP in user space.
+// computation. All operations are also compared between ranks that communicate only through the network, over
+// loopback. There, gorun uses iWARP in user space.
 func collectivePlan() plan {
 	var p plan
 	p.name, p.peers, p.summary = "collectives", systems, true
@@ -58,7 +60,7 @@ func collectivePlan() plan {
 	return p
 }
 
-// roomOf returns how many bytes the buffers of all ranks have.
+// roomOf returns how many bytes the buffers of all ranks together have.
 func roomOf(operation string, size, ranks int) int {
 	blocks := 2
 	switch strings.TrimSuffix(operation, "v") {

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// crowds contains the numbers of ranks that share two cores.
+// crowds contains the numbers of ranks in the measurements of ranks that share two cores.
 var crowds = []int{4, 8, 16}
 
 // crowdPlan compares gorun with Open MPI and MPICH when ranks outnumber the cores.

@@ -8,9 +8,8 @@ type curve struct {
 	measurements []string // keys of measurements; each covers some of the sizes
 }
 
-// Numbers of iterations of the curves, chosen by the duration of a message or of a window of 64.
-// Half of the iterations or more are warm-up, so that the start of a process does not affect the
-// first sizes.
+// Numbers of iterations of the curves, chosen by the duration of a message or of a window of 64. At least
+// half of the iterations are warm-up, so that the start of a process does not affect the first sizes.
 var (
 	curveShort       = []string{"-m", "1:8K", "-i", "20000", "-x", "20000"}
 	curveLong        = []string{"-m", "16K:4M", "-i", "1000", "-x", "1000"}

@@ -11,9 +11,9 @@ const rawTCP = "rawtcp"
 // timeoutNetwork bounds the runs over loopback.
 const timeoutNetwork = 60 * time.Second
 
-// Numbers of iterations for messages that take microseconds each, and for windows of 64 of them.
-// The timed iterations take some tenths of a second. The warm-up before them, in which TCP's
-// buffers grow, has a quarter to a half as many iterations.
+// Numbers of iterations for messages that take microseconds each, and for windows of 64 of them. The timed
+// iterations take some tenths of a second. The warm-up before them, in which TCP's buffers grow, has between
+// a quarter and half as many iterations.
 var (
 	netWarm    = []string{"-i", "20000", "-x", "10000"}
 	netWindows = []string{"-i", "30", "-x", "10"}
@@ -38,10 +38,9 @@ func networkPlan() plan {
 	}
 }
 
-// networkMeasurements returns the measurements of ranks that communicate through the network
-// although they are on one machine, and of TCP itself. The measurements with twoNodes or fourRanks
-// make gorun treat the machine as two nodes. With twoNodes, the two ranks that measure are on the
-// first node.
+// networkMeasurements returns the measurements of TCP itself, and of ranks that communicate through the
+// network although they are on one machine. In the measurements with twoNodes or fourRanks, gorun treats the
+// machine as two nodes. With twoNodes, the two ranks that measure are on the first node.
 func networkMeasurements() []measurement {
 	over := func(m measurement) measurement {
 		m.network, m.timeout = true, timeoutNetwork
@@ -70,7 +69,7 @@ func networkMeasurements() []measurement {
 	}
 }
 
-// networkRows returns the rows of networkMeasurements. They compare gorun with the peers, which also
+// networkRows returns the rows of networkMeasurements. The rows compare gorun with the peers, which also
 // communicate through TCP, and with TCP itself.
 func networkRows() []row {
 	rows := []row{
@@ -112,8 +111,8 @@ func networkRows() []row {
 	return append(rows, encryptionRows()...)
 }
 
-// encryptionRows returns the rows of connections without CRC and of encrypted connections. They
-// compare with connections with CRC, which are the default.
+// encryptionRows returns the rows that compare connections without CRC, and encrypted connections, with the
+// default connections, which have a CRC.
 func encryptionRows() []row {
 	return []row{
 		{name: "rdma latency 8 B without CRC, to that with CRC", unit: "us", measurement: "rdma latency bare", size: 8, against: "rdma latency", free: true},

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// timeoutNPB bounds a run of a NAS kernel. It suffices for class A on a loaded machine.
+// timeoutNPB is the timeout for a run of a NAS kernel. It suffices for class A on a loaded machine.
 const timeoutNPB = 90 * time.Second
 
 var (
@@ -19,8 +19,8 @@ var (
 	npbRanks   = []int{2, 4}
 )
 
-// npbPlan compares the NAS kernels of bench/npb with the reference codes, which the user has built
-// before.
+// npbPlan compares the NAS kernels of bench/npb with the reference codes. The user must have built the
+// reference codes.
 func npbPlan() plan {
 	p := plan{name: "npb", references: true, summary: true, load: true, peers: systems}
 	for _, kernel := range npbKernels {
@@ -44,8 +44,8 @@ func (s *system) referencePath(program string) string {
 	return filepath.Join(s.references, s.name, "bin", program)
 }
 
-// mops matches the line of a kernel's report that contains the speed. verified matches the line
-// that reports that the results are right.
+// mops matches the line of a kernel's report that contains the speed. verified matches the line that says
+// that the results are right.
 var (
 	mops     = regexp.MustCompile(`(?m)^ Mop/s total +=\s+([0-9.]+)`)
 	verified = regexp.MustCompile(`(?m)^ Verification +=\s+SUCCESSFUL`)
@@ -64,7 +64,8 @@ func parseReport(text string) (map[int]float64, error) {
 	return map[int]float64{0: v}, err
 }
 
-// loadOf is the name under which the load average before each run is stored, in place of a system.
+// loadOf is the name under which the load average before each run is stored. It takes the place of a system's
+// name.
 const loadOf = "load"
 
 // noteLoad stores the load average over one minute with the results of m.

@@ -23,8 +23,8 @@ func TestParseReport(t *testing.T) {
 	}
 }
 
-// TestReferenceCommand checks that a system's reference codes are found in a directory of that
-// system, and that they run without arguments.
+// TestReferenceCommand checks that a system's reference codes are found in the directory of that system, and
+// that the reference codes get no arguments.
 func TestReferenceCommand(t *testing.T) {
 	all := systems("/d", false)
 	for i := range all {
@@ -51,7 +51,7 @@ func TestLoadColumn(t *testing.T) {
 		"| EP S, 2 ranks | Mop/s | 240 | - | 200 | better | 1.2 | >= 1 | 1.2 | 2 | aim |\n", c.text(c.lines()))
 }
 
-// TestDrop checks that an unfinished table has only the rows with a figure or a failure.
+// TestDrop checks that the table of an unfinished comparison has only the rows with a figure or a failure.
 func TestDrop(t *testing.T) {
 	c := &comparison{plan: npbPlan(), result: newResult(1)}
 	measured, failed := c.rows[3].name, c.rows[5].name

@@ -17,8 +17,8 @@ var (
 // osuOperations contains the collective operations that have a message size.
 var osuOperations = []string{"bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
 
-// osuPlan compares in the way of OSU's benchmarks. Each row is measured by new processes. The processes do
-// OSU's default numbers of warm-up and timed iterations, with buffers from the heap.
+// osuPlan compares in the way of OSU's benchmarks. Each row is measured by new processes, with OSU's default
+// numbers of warm-up and timed iterations, and with buffers from the heap.
 func osuPlan() plan {
 	var p plan
 	p.name, p.peers, p.summary = "osu", systems, true
@@ -59,8 +59,8 @@ func (p *plan) addPoints(ranks int) {
 	}
 }
 
-// addWritten adds collectives in which every rank writes its buffer before each call. Buffers that
-// never change would stay in the caches of their readers.
+// addWritten adds collectives in which every rank writes its buffer before each call. Without the writes, the
+// buffers would stay in the caches of the ranks that read them.
 func (p *plan) addWritten() {
 	for _, operation := range osuOperations {
 		for _, size := range []int{64 * kib, mib} {
@@ -81,7 +81,7 @@ func collectiveOf(operation string, size int) measurement {
 }
 
 // addOSU adds a measurement and its row. If there are more than two ranks, the ranks are not bound to cores.
-// In this case, systems whose ranks poll without sleeping, such as MPICH, do fewer iterations.
+// With more than two ranks, systems whose ranks poll without sleeping, such as MPICH, do fewer iterations.
 func (p *plan) addOSU(ranks int, kind, name string, size int, m measurement) {
 	r := row{unit: "us", size: size, against: better, bar: 1, aim: 0.7}
 	switch kind {

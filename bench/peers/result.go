@@ -12,10 +12,10 @@ type result struct {
 	Machine machine `json:"machine"`
 	Systems []info  `json:"systems"`
 	Rounds  int     `json:"rounds"`
-	Quick   bool    `json:"quick,omitempty"` // the figures mean nothing
+	Quick   bool    `json:"quick,omitempty"` // the run was quick, so that its figures mean nothing
 	// Samples contains the values by measurement, system and size, one value per round.
 	Samples map[string]map[string]map[int][]float64 `json:"samples"`
-	// Problems contains the last error of the runs by measurement and system.
+	// Problems contains, by measurement and system, the last error of the runs.
 	Problems map[string]map[string]string `json:"problems,omitempty"`
 	Table    []line                       `json:"table"`
 }
@@ -73,7 +73,7 @@ func (r *result) fail(measurement, system string, err error) {
 	r.Problems[measurement][system] = err.Error()
 }
 
-// median returns the median of the values of all rounds, and whether there are any values.
+// median returns the median of the values of all rounds, and whether there is at least one value.
 func (r *result) median(measurement, system string, size int) (float64, bool) {
 	samples := slices.Clone(r.Samples[measurement][system][size])
 	if len(samples) == 0 {

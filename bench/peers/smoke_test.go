@@ -56,7 +56,7 @@ func TestQuickActors(t *testing.T) {
 	require.Regexp(t, `\| actors memory per actor \| B \|`+figure+theirs, table)
 	if theirs != "" {
 		for line := range strings.Lines(table) {
-			// The memory per actor may be negative with so few actors.
+			// The memory per actor may be negative, because a quick run has few actors.
 			if !strings.Contains(line, " memory per ") {
 				require.NotContains(t, line, "| ? |", "a row has no figures")
 			}

@@ -27,11 +27,11 @@ type system struct {
 	title      string
 	compiler   string   // compiler of the twins, "" if the system has no twins, such as gorun
 	references string   // directory of the reference codes of all systems
-	program    string   // a Go program below bench/peers that starts its own processes, "" if launcher starts them
+	program    string   // a Go program below bench/peers that starts its processes, "" if launcher does
 	module     string   // the module of program whose version is reported, "" for the standard library
-	launcher   string   // a name on the PATH, for gorun the path of the built binary
+	launcher   string   // a name on the PATH; for gorun, the path of the built binary
 	bound      []string // arguments of the launcher that bind each rank to a core
-	crowded    []string // arguments in place of bound if ranks may outnumber cores: the fastest ones for the system
+	crowded    []string // fastest arguments in place of bound if ranks may outnumber cores
 	always     []string
 	env        []string
 	network    []string // arguments of the launcher for communication through the network
@@ -143,8 +143,8 @@ func twinPath(dir, program, compiler string) string {
 	return filepath.Join(dir, program+"."+compiler)
 }
 
-// moduleDir returns the directory of gorun's module. The module of this program uses the module in
-// that directory in place of a published version.
+// moduleDir returns the directory of gorun's module. The module of this program uses gorun's module from that
+// directory, not a published version.
 func moduleDir() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", launch.Module).Output()
 	if err != nil {

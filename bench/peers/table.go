@@ -17,7 +17,7 @@ type line struct {
 	Ours    float64            `json:"gorun"`
 	Theirs  map[string]float64 `json:"theirs,omitempty"` // by system
 	Against string             `json:"against"`
-	Ratio   float64            `json:"ratio"` // or gorun's value itself if against is absolute
+	Ratio   float64            `json:"ratio"` // gorun's value itself if against is absolute
 	Bar     float64            `json:"bar,omitempty"`
 	Aim     float64            `json:"aim,omitempty"`
 	Higher  bool               `json:"higher_is_better,omitempty"`
@@ -58,7 +58,7 @@ func (c *comparison) line(r *row) line {
 			l.Theirs[s.name] = v
 		}
 	}
-	reference, found := 1., true // the bar of an absolute row is a value
+	reference, found := 1., true // in an absolute row, the bar is compared with gorun's value itself
 	if r.against != absolute {
 		key, system, size := c.reference(r)
 		reference, found = c.result.median(key, system, size)
@@ -96,7 +96,7 @@ func (c *comparison) reference(r *row) (key, system string, size int) {
 	default: // another measurement of gorun
 		size = r.size
 		if _, ok := c.result.Samples[r.against][gorun][size]; !ok {
-			size = 8 // the other measurement has no value for the row's size, but one for 8 bytes
+			size = 8 // the other measurement has only a value for 8 bytes
 		}
 		return r.against, gorun, size
 	}
@@ -165,8 +165,8 @@ func (c *comparison) text(lines []line) string {
 	return b.String()
 }
 
-// summary returns a line with the number of rows that miss their bars, and the median of the ratios. Before
-// that, it inverts the ratios of rows in which higher is better.
+// summary returns a line with the number of rows that miss their bars, and the median of the ratios. For the
+// median, it inverts the ratios of rows in which higher is better.
 func summary(lines []line) string {
 	var ratios []float64
 	below := 0
@@ -192,8 +192,8 @@ func summary(lines []line) string {
 		len(ratios), below, number(median, true))
 }
 
-// curveText returns the points of a curve, medians and extremes, as a table in Markdown, or "" if the curve
-// has no points.
+// curveText returns a table in Markdown with the medians and the extremes of the points of a curve. It
+// returns "" if the curve has no points.
 func (c *comparison) curveText(what *curve) string {
 	all := c.curveChart(what)
 	if len(all.Series) == 0 {

@@ -130,7 +130,7 @@ func TestReportWritesEverything(t *testing.T) {
 	require.NoError(t, c.report(""), "an incomplete report is printed, not stored")
 }
 
-// TestSummary checks that the summary inverts ratios of rows where more is better, and omits rows
+// TestSummary checks that the summary inverts the ratios of rows in which higher is better, and omits rows
 // without figures.
 func TestSummary(t *testing.T) {
 	lines := []line{

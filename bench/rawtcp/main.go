@@ -1,12 +1,12 @@
-// Command rawtcp measures only a TCP connection over loopback between two ranks, without messages, matching,
-// netpoller and sleep. Its result is the limit for transport/rdma over TCP.
+// Command rawtcp measures a bare TCP connection over loopback between two ranks, without messages, matching,
+// Go's netpoller and sleeps. Its result is the limit for transport/rdma over TCP.
 //
 //	gorun -np 2 -bind-to core ./bench/rawtcp -m 8,8K             ping-pong
 //	gorun -np 2 -bind-to core ./bench/rawtcp -stream -m 64K,1M   windows of 64, one way
 //
 // Both ends poll their sockets without blocking, with TCP_NODELAY. The system calls bypass Go's scheduler.
-// The ranks use the runtime only to exchange the port, outside the timed part. With -stream, iterations are
-// windows, by default a hundredth of the number of iterations of the ping-pong.
+// The ranks use the runtime only to exchange the port, outside the timed part. With -stream, an iteration is
+// a window. The default number of windows is a hundredth of the number of iterations of the ping-pong.
 package main
 
 import (

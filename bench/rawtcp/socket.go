@@ -15,7 +15,7 @@ var errHungUp = errors.New("rawtcp: the other rank has closed the connection")
 // socket is a TCP socket that is not registered with Go's netpoller.
 type socket struct{ fd int }
 
-// newSocket opens a blocking socket. The timed system calls set MSG_DONTWAIT instead.
+// newSocket opens a blocking socket. The timed system calls do not block, because they set MSG_DONTWAIT.
 func newSocket() (socket, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, syscall.IPPROTO_TCP)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s socket) tuned() (socket, error) {
 }
 
 // close closes the socket.
-func (s socket) close() { _ = syscall.Close(s.fd) } // everything that was sent has been received
+func (s socket) close() { _ = syscall.Close(s.fd) } // all sent bytes have been received
 
 // send sends all bytes of b. It polls while the socket has no room.
 func (s socket) send(b []byte) error {

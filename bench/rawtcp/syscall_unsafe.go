@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The system calls bypass Go's scheduler, because they return at once, and notifying the scheduler would take
-// about as long as the call.
+// The system calls bypass Go's scheduler. They return at once, and a notification of the scheduler would take
+// about as long as the call itself.
 
 // trySend sends the bytes for which the socket has room now, and returns their number.
 func trySend(fd int, b []byte) (int, syscall.Errno) {

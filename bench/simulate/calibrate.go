@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// Lengths, in bytes, of the messages that are timed. Some of these lengths are the ends of the segments of a
-// level. The messages of the lengths in the slice announced use rendezvous.
+// These are lengths, in bytes, of the messages that are timed. Some of these lengths are the ends of the
+// segments of a simulation.Level. Messages with a length in the slice announced use rendezvous.
 var (
 	edges     = []int{1 << 10, 4 << 10, 16 << 10}
 	announced = []int{32 << 10, 64 << 10, 256 << 10, 1 << 20}
@@ -18,12 +18,12 @@ const (
 	short = 8
 	long  = 64 << 10 // length of the vectors that are copied and combined
 	few   = 2        // the smaller number of ranks per processor in the measurements of Model.Visit
-	many  = 8        // the larger number
+	many  = 8        // the larger number of ranks per processor in these measurements
 )
 
-// calibrate returns a model of this machine, as a single node, from measurements with the programs
-// of m's directory: ping-pongs and streams of two ranks, collective calls of one and of two ranks,
-// and a ring of ranks that share processors.
+// calibrate returns a model of this machine as a single node. It measures ping-pongs and streams of two
+// ranks, collective calls of one and of two ranks, and a ring of ranks that share processors. The programs
+// for this are in m.directory.
 func calibrate(m *measurement) (simulation.Model, error) {
 	processors := goruntime.NumCPU()
 	model := simulation.Model{
@@ -64,8 +64,8 @@ func calibrate(m *measurement) (simulation.Model, error) {
 	return model, err
 }
 
-// level returns the segments of a node. latency contains the times of messages one way in
-// microseconds. stream is the processor time of one message of a stream in nanoseconds.
+// level returns the segments of a node. latency contains the one-way times of messages in microseconds.
+// stream is the processor time in nanoseconds of one message in a stream.
 func level(latency figures, stream float64) simulation.Level {
 	whole := 1e3 * latency[short]
 	overhead := min(stream, whole/2)
@@ -92,15 +92,15 @@ func level(latency figures, stream float64) simulation.Level {
 	return l
 }
 
-// line returns the slope, in nanoseconds per byte, of the line through two figures, and its value
-// at zero bytes, in nanoseconds.
+// line returns properties of the line through two figures: its slope in nanoseconds per byte, and its value
+// at zero bytes in nanoseconds.
 func line(f figures, from, to int) (slope, start float64) {
 	slope = max(1e3*(f[to]-f[from])/float64(to-from), 0)
 	return slope, 1e3*f[to] - slope*float64(to)
 }
 
-// visit returns the value of Visit for which the model predicts the measured time of a ring. crowd
-// is the number of ranks that share each processor.
+// visit returns the value of Model.Visit for which the model predicts the measured time of a ring. crowd is
+// the number of ranks that share each processor.
 func visit(m *measurement, model simulation.Model, crowd int) (float64, error) {
 	u := simulation.Run{Operation: "allgather", Algorithm: "ring", Ranks: crowd * model.Processors, Bytes: short, Model: model}
 	measured, err := m.collective(u.Operation, u.Algorithm, u.Ranks, []int{short})

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// TestLevel checks that a model made of measured figures predicts these figures at the measured
-// lengths, and the linear interpolation between two lengths.
+// TestLevel checks that a model made of measured figures predicts these figures at the measured lengths.
+// Between two measured lengths, the model must predict the linear interpolation.
 func TestLevel(t *testing.T) {
 	latency := figures{
 		8: 0.15, 1 << 10: 0.18, 4 << 10: 0.35, 16 << 10: 1,
@@ -27,7 +27,7 @@ func TestLevel(t *testing.T) {
 		require.NoError(t, err)
 		got := res.Time.Seconds() * 1e6
 		if n > 16<<10 {
-			got -= m.Node[0].Latency / 1e3 // in a rendezvous, the root returns one latency later than the receiver
+			got -= m.Node[0].Latency / 1e3 // in a rendezvous, the root returns one latency after the receiver
 		}
 		require.InDelta(t, us, got, 1e-5, n)
 	}

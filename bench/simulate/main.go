@@ -1,6 +1,6 @@
-// Command simulate predicts the cost of the algorithms of a collective operation, on a network that
-// a model describes, for up to hundreds of thousands of ranks. It runs the same algorithms as real
-// jobs, on a virtual clock: see docs/simulation.md.
+// Command simulate predicts the time that the algorithms of a collective operation take for up to hundreds of
+// thousands of ranks. A model describes the network. The command runs the same algorithms as real jobs, on a
+// virtual clock, see docs/simulation.md.
 //
 //	go run ./bench/simulate -op allreduce -ranks 100000 -bytes 1M -alg all
 //	go run ./bench/simulate -op allreduce -ranks 1024 -bytes 8:16M -svg allreduce.svg

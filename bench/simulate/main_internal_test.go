@@ -27,12 +27,12 @@ func output(t *testing.T, arguments string) string {
 	return out.String()
 }
 
-// TestTable checks that the table has a line for each algorithm, with a reason if there is no
+// TestTable checks that the table has a line for each algorithm. The line has a reason if there is no
 // prediction.
 func TestTable(t *testing.T) {
 	text := output(t, "-op allgather -ranks 12,16 -bytes 1K -alpha 1000 -beta 1 -o 0 -g 0 -copy 0 -messages 100")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	require.Len(t, lines, 2+2*4) // two heads, and four algorithms for each of two numbers of ranks
+	require.Len(t, lines, 2+2*4) // two lines of heading, and four algorithms for each of two numbers of ranks
 	require.Regexp(t, `^# allgather in virtual time; bytes are a block`, lines[0])
 	require.Regexp(t, `12 +1024 recursive-doubling +the algorithm is not for this number of ranks`, text)
 	require.Regexp(t, `12 +1024 bruck +\d+\.\d\d +48 +135168 +4 +11264 +12288\n`, text)
@@ -60,7 +60,8 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, []int{8, 100, 7, 700}, []int{r.Ranks, r.Bytes, r.Messages, r.Volume})
 }
 
-// TestMeanOfDeviations checks that the mean omits a measured row that has no prediction.
+// TestMeanOfDeviations checks that the mean of the deviations does not include a measured row without a
+// prediction.
 func TestMeanOfDeviations(t *testing.T) {
 	var out bytes.Buffer
 	table := newTable(&options{measurement: measurement{directory: "programs"}}, &out)

@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// measurement runs bench/collective, bench/latency and bench/messagerate on this machine. directory
-// contains them and gorun. Ranks are bound to the processors in turn.
+// measurement runs bench/collective, bench/latency and bench/messagerate on this machine. The directory of
+// the field directory contains these programs and gorun. Ranks are bound to the processors in turn.
 type measurement struct {
 	directory  string
 	rounds     int
 	iterations int
 }
 
-// figures maps a number of bytes to the median of the rounds, which is in the unit of the program:
-// microseconds, or messages per second of bench/messagerate.
+// figures maps a number of bytes to the median of the rounds. The unit is messages per second for
+// bench/messagerate, and microseconds for the other programs.
 type figures map[int]float64
 
-// collective measures an algorithm of an operation. It returns the duration of a call, as the mean
-// over the ranks, like Result.Mean.
+// collective measures an algorithm of an operation. It returns the duration of a call as the mean over the
+// ranks, which corresponds to the prediction Result.Mean.
 func (m *measurement) collective(operation, algorithm string, ranks int, sizes []int) (figures, error) {
 	return m.run(ranks, sizes, []string{"GORUN_COLL=" + operation + "=" + algorithm}, "collective", "-op", operation, "-type", "float32")
 }
 
 // run runs a program of the directory and returns the first value for each size.
 func (m *measurement) run(ranks int, sizes []int, environment []string, program string, arguments ...string) (figures, error) {
-	directory, err := filepath.Abs(m.directory) // exec would look for a name without a slash in PATH
+	directory, err := filepath.Abs(m.directory) // exec would look in PATH for a name without a slash
 	if err != nil {
 		return nil, err
 	}

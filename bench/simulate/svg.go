@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// curves is a chart of lines over two logarithmic axes, which write stores as SVG. bench/peers draws its
-// charts with a library. In this program, that library would become a requirement of every program that uses
-// gorun.
+// curves is a chart of lines over two logarithmic axes, which write stores as SVG. This program does not use
+// the library with which bench/peers draws, because the go.sum of every program that uses gorun would then
+// list that library.
 type curves struct {
 	Title, X, Y string
 	Series      []series

@@ -15,13 +15,13 @@ import (
 type row struct {
 	Ranks, Bytes int
 	Algorithm    string
-	Micros       float64 // time until the last rank has finished
+	Micros       float64 // time in microseconds until the last rank has finished
 	MeanMicros   float64 // mean over the ranks
 	Messages     int     // number of messages of all ranks
 	Volume       int     // number of bytes in these messages
 	Busiest      simulation.Cost
-	// Measured is the measured time on this machine, the mean over the ranks, or 0 without
-	// -measure.
+	// Measured is the time that was measured on this machine, as the mean over the ranks. Without -measure,
+	// it is 0.
 	Measured float64 `json:",omitempty"`
 	// Left is the reason why there is no prediction, or "".
 	Left string `json:",omitempty"`
@@ -54,7 +54,7 @@ func newTable(o *options, out io.Writer) *table {
 	return t
 }
 
-// meaning returns a text that says which length the bytes of an operation stand for.
+// meaning returns the name of the data of an operation whose length is the number of bytes.
 func meaning(operation string) string {
 	switch operation {
 	case "bcast", "reduce", "allreduce", "scan", "exscan":
@@ -117,8 +117,7 @@ func (t *table) add(ranks, bytes int, name string, res *simulation.Result, left 
 		r.Micros, r.Messages, r.Volume, max(b.Sent, b.Received), max(b.SentBytes, b.ReceivedBytes), b.Scratch)
 }
 
-// deviation returns the difference of the predicted and the measured time, as a fraction of the measured
-// time.
+// deviation returns the predicted time minus the measured time, as a fraction of the measured time.
 func (r *row) deviation() float64 { return r.MeanMicros/r.Measured - 1 }
 
 // close prints the mean deviation with -measure, and the whole table as JSON with -json.
@@ -178,8 +177,8 @@ func (t *table) draw(name string) error {
 	return nil
 }
 
-// fixedValue is a value of the quantity that is not on the x axis, and its words in the names of
-// curves.
+// fixedValue is a value of the quantity that is not on the x axis, and the words for this value in the names
+// of curves.
 type fixedValue struct {
 	value        int
 	unit, suffix string

@@ -1,7 +1,8 @@
-// Command stall measures by how much communication slows down the computation after it. Each rank first
-// computes alone, and then repeats an operation followed by the same computation. The command prints the mean
-// time of the computation after the operation, divided by the shortest time of the computation alone. The
-// result shows how much work the runtime does on the program's core outside of calls:
+// Command stall measures how much a communication operation slows down the computation that follows the
+// operation. Each rank first computes alone, and then repeats an operation followed by the same computation.
+// The command prints the mean time of the computation after the operation, divided by the shortest time of
+// the computation alone. The result shows how much work the runtime does on the program's core outside of
+// calls:
 //
 //	gorun -np 2 -bind-to core ./bench/stall -op barrier -for 20ms
 package main

@@ -1,21 +1,22 @@
-// Command survive measures the steps by which the survivors continue after the loss of a rank: they
-// detect its death, revoke, agree and shrink.
+// Command survive measures the steps by which the survivors continue after the loss of a rank: detect the
+// death, revoke, agree and shrink.
 //
 //	gorun -np 8 -on-failure continue ./bench/survive
 //
-// Agree and Shrink are mean times over many calls, at the slowest rank. Revoke is the time from the call of
-// Revoke until a receive has ended at the last of the other ranks. It is the median of 21 calls. Detect is
-// the time from just before the kill until a receive from any source returns an error at the last survivor.
-// "Agree after" is the time of the Ack and the Agree that follow in all survivors. "Shrink after" is the time
-// of the Shrink after that. Both are the times at the slowest rank. The ranks of a node have the same clock.
-// If the job has several hosts, Revoke and Detect have no meaning, because the hosts have different clocks.
+// Agree and Shrink are the mean times of many calls, at the slowest rank. Revoke is the median of 21 times.
+// Each is the time from the call of Revoke until the receives of all other ranks have ended. Detect is the
+// time from just before the kill until a receive from any source has returned an error at all survivors.
+// "Agree after" is the time of the Ack and the Agree that follow. "Shrink after" is the time of the Shrink
+// after this Agree. Both are the times at the slowest survivor. The ranks of a node have the same clock. If
+// the job has several hosts, Revoke and Detect have no meaning, because the hosts have different clocks.
 //
 // With -ulfm, the user starts the command without gorun. The command then runs many such jobs itself and
 // prints the medians of their values, in Markdown:
 //
 //	go run ./bench/survive -ulfm [-np 2,4,8,16,32,64] [-jobs 11]
 //
-// With -pause, the command measures for how long survivors do not compute while a lost rank is started again:
+// With -pause, the command measures how long the survivors pause their computation while a lost rank is
+// started again:
 //
 //	gorun -np 4 -on-failure respawn=20 [-spares 20] ./bench/survive -pause 20
 package main
@@ -101,7 +102,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Only(0, values...)
 }
 
-// second returns the second value alone.
+// second returns its second argument.
 func second[T any](_ T, err error) error { return err }
 
 // mean returns the mean time of a call of f at the slowest rank.
@@ -128,8 +129,8 @@ func slowest(c *runtime.Comm, d time.Duration) (time.Duration, error) {
 	return time.Duration(all[0]), err
 }
 
-// revoked returns the median time from the call of Revoke at rank 0 until a receive has ended at
-// the last of the other ranks.
+// revoked returns the median time from the call of Revoke at rank 0 until the receives of all other ranks
+// have ended.
 func revoked(c *runtime.Comm) (time.Duration, error) {
 	times := make([]time.Duration, 0, revocations)
 	for range revocations {
@@ -167,7 +168,8 @@ func revoked(c *runtime.Comm) (time.Duration, error) {
 	return times[len(times)/2], nil
 }
 
-// killed kills the last rank, and returns the times of the following steps at the slowest survivor.
+// killed kills the last rank, and returns the times that the slowest survivor takes to detect the death, to
+// agree and to shrink.
 func killed(c *runtime.Comm) (detect, agree, shrink time.Duration, err error) {
 	victim := c.Size() - 1
 	if err := collectives.Barrier(c); err != nil {

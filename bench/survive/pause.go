@@ -21,8 +21,8 @@ var (
 // exchanges is the number of Barriers between two losses.
 const exchanges = 100
 
-// pauses measures for how long the survivors of a loss do not compute. This is the time from the last Barrier
-// before the loss to the first Barrier in the next World, at the slowest survivor.
+// pauses measures how long the survivors of a loss pause. A pause is the time from the last Barrier before
+// the loss to the first Barrier in the next World, at the slowest survivor.
 func pauses(w *runtime.World, n int) error {
 	var last time.Time
 	var all []time.Duration
@@ -62,7 +62,7 @@ func pauses(w *runtime.World, n int) error {
 	})
 }
 
-// kill kills this rank, or with -agent the agent of its host, and blocks until this rank dies.
+// kill kills this rank or, with -agent, the agent of this rank's host. Then it blocks until this rank dies.
 func kill() error {
 	pid := os.Getpid()
 	if *whole {

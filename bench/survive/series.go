@@ -41,7 +41,7 @@ func series(ctx context.Context, out io.Writer, iterations int) error {
 		var all []osu.Result
 		for range *jobs {
 			c := exec.CommandContext(ctx, *gorun, "-np", text, "-on-failure", "continue", self, "-json", "-i", strconv.Itoa(iterations))
-			var errs strings.Builder // each job reports here that a rank was killed
+			var errs strings.Builder // gets the message about the killed rank that each job prints
 			c.Stderr = &errs
 			said, err := c.Output()
 			var r osu.Result

@@ -17,13 +17,14 @@ var operationNames = []string{"barrier", "bcast", "reduce", "allreduce", "gather
 // rounds is how often all algorithms are measured, one after the other. The median of the rounds counts.
 const rounds = 5
 
-// gain is the fraction of the built-in choice's time below which another algorithm replaces it.
+// gain is a fraction of the time of the built-in choice. Another algorithm replaces the built-in choice only
+// if it takes less than this fraction.
 const gain = 0.9
 
 // tune returns the lines of the table.
 func tune(c *runtime.Comm, o options) ([]string, error) {
-	// c uses the algorithm that is measured. The operations that are not timed use another
-	// communicator.
+	// The communicator c uses the algorithm that is measured. The operations that are not timed use the
+	// communicator timing.
 	timing, err := c.Dup()
 	if err != nil {
 		return nil, err
@@ -69,8 +70,8 @@ func widest(placement []int) int {
 	return slices.Max(ranks)
 }
 
-// fastest returns the fastest algorithm for an operation and a length. It returns the built-in choice if no
-// other algorithm is faster by the factor gain.
+// fastest returns the fastest algorithm for an operation and a length. If no algorithm takes less than gain
+// times the time of the built-in choice, fastest returns the built-in choice.
 func fastest(c, timing *runtime.Comm, op string, size, iterations int) (string, error) {
 	if err := collectives.Tune(c, nil); err != nil {
 		return "", err

@@ -295,9 +295,9 @@ var rights = []program{
 // busy is longer than the time for which gorun waits before it searches for a deadlock.
 const busy = 2500 * time.Millisecond
 
-// farm is a program in which rank 0 gives each piece of work to the rank that asks first. A rank asks by
-// sending a message to rank 0. The program is correct for every order of these messages. When rank 0 begins,
-// every other rank has already posted the send of its first message.
+// farm is a program in which rank 0 gives each piece of work to the rank that asks first. A rank asks by a
+// message to rank 0. The program is correct for every order of these messages. Rank 0 begins only when every
+// other rank has already posted the send of its first message.
 func farm(c *runtime.Comm) error {
 	const pieces = 20
 	if c.Rank() > 0 {

@@ -1,11 +1,11 @@
-// Command wrong runs small programs under gorun -check. Each program has one mistake or is correct.
-// The command prints which mistakes gorun -check has reported, in the form of docs/wrong-programs.md:
+// Command wrong runs small programs under gorun -check. Each program has one mistake or is correct. The
+// command prints the page docs/wrong-programs.md, which says which mistakes gorun -check has reported:
 //
 //	go run ./bench/wrong > docs/wrong-programs.md
 //	go run ./bench/wrong -v -only 'ring of sends'
 //
-// The families of mistakes are those of MPI-CorrBench and of the MPI Bugs Initiative, without the families of
-// one-sided communication. -only selects programs by a regular expression for their names. -v prints the
+// The families of mistakes are the families of MPI-CorrBench and of the MPI Bugs Initiative, except for
+// one-sided communication. -only selects programs whose names match a regular expression. -v prints the
 // report of each program.
 package main
 

@@ -12,9 +12,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
-// TestWrongPrograms checks that every wrong program is reported, except where the table says why
-// it is not, and that no correct program is reported. docs/wrong-programs.md must contain the
-// verdicts.
+// TestWrongPrograms checks that gorun -check reports every wrong program for which the table gives no reason
+// why it is missed. No correct program may be reported. docs/wrong-programs.md must contain the verdicts.
 func TestWrongPrograms(t *testing.T) {
 	verdicts, err := judgeAll(t.Context(), launch.Gorun(t), launch.Build(t, "wrong", "."), families)
 	require.NoError(t, err)
@@ -33,8 +32,8 @@ func TestWrongPrograms(t *testing.T) {
 	require.Equal(t, string(want), page(families, verdicts), "run: go run ./bench/wrong > docs/wrong-programs.md")
 }
 
-// TestPrograms checks that names of programs are unique, because names choose programs. A wrong
-// program has either the words of its report or the reason why it is missed.
+// TestPrograms checks that names of programs are unique, because a program is selected by its name. It also
+// checks that a wrong program has either the words of its report or the reason why it is missed.
 func TestPrograms(t *testing.T) {
 	names := make(map[string]bool)
 	for _, f := range families {
@@ -52,8 +51,8 @@ func TestPrograms(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestVerdict checks that a verdict needs the words of the report in their order. For the
-// location it needs a line of the program.
+// TestVerdict checks that a mistake counts as found only if the report contains the expected words in their
+// order. The mistake counts as located only if the report also contains a line of the program.
 func TestVerdict(t *testing.T) {
 	p, _ := find("parts that stay open in a loop")
 	file, first := p.begins()

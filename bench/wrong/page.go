@@ -63,7 +63,7 @@ func page(list []family, verdicts []*verdict) string {
 	return b.String()
 }
 
-// says returns the part of the report that identifies the mistake, or the reason why there is no report.
+// says returns the words by which the report identifies the mistake, or the reason why there is no report.
 func (v *verdict) says() string {
 	switch {
 	case v.found() && v.noted:

@@ -18,14 +18,14 @@ type program struct {
 	run   func(c *runtime.Comm) error
 	// flags contains further flags of gorun.
 	flags []string
-	// finds is the text that the report of the mistake must contain, in parts that gap separates.
-	// missed is the reason why there is no report. Both are "" for a correct program.
+	// finds is the text that the report of the mistake must contain. The constant gap separates the parts of
+	// the text. missed is the reason why there is no report. Both are "" for a correct program.
 	finds, missed string
 }
 
-// patient contains the flags of programs whose calls gorun compares only after they have waited for half a
-// second to a second. On a busy machine, gorun might prove and report a deadlock before it compares the
-// calls.
+// patient contains flags for programs with mistakes that gorun finds by comparing calls. gorun compares calls
+// only after they have waited for half a second to a second. Without these flags, gorun might report a
+// deadlock before it compares the calls, if the machine is busy.
 var patient = []string{"-on-deadlock", "ignore"}
 
 // gap stands for any text between two parts of program.finds.
@@ -74,7 +74,7 @@ func (p program) begins() (file string, line int) {
 	return filepath.Base(path), line
 }
 
-// padded is a structure with padding. It is packed before it is sent.
+// padded is a structure with padding between its fields. gorun packs such a structure before it sends it.
 type padded struct {
 	A int8
 	B int64
@@ -84,8 +84,8 @@ func one() []int { return []int{1} }
 
 func room(n int) []int { return make([]int, n) }
 
-// exit ends the process without leaving the job, as a program does by mistake.
+// exit ends the process without leaving the job, as a wrong program does.
 func exit() { os.Exit(0) }
 
-// failure returns the error alone.
+// failure returns its second argument, the error of a call with two results.
 func failure[T any](_ T, err error) error { return err }

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// arguments contains calls with arguments that no rank may pass (MPI-CorrBench's ArgError, invalid
-// parameter of the MPI Bugs Initiative).
+// arguments contains calls with arguments that no rank may pass (ArgError of MPI-CorrBench, invalid parameter
+// of the MPI Bugs Initiative).
 var arguments = []program{
 	{name: "send to a rank that does not exist", finds: `rank out of range: 2`, run: func(c *runtime.Comm) error {
 		return runtime.Send(c, one(), c.Size(), 7)
@@ -166,9 +166,9 @@ var matching = []program{
 	}},
 }
 
-// ordering contains calls that match, in an order in which they cannot complete (MisplacedCall, call
-// ordering). Some of these programs would complete if the runtime stored the messages (family "resource" of
-// the MPI Bugs Initiative).
+// ordering contains matching calls in an order in which they cannot complete (MisplacedCall, call ordering).
+// Some of these programs would complete if the runtime buffered the messages (family "resource" of the MPI
+// Bugs Initiative).
 var ordering = []program{
 	{name: "both receive first", finds: `deadlock`, run: func(c *runtime.Comm) error {
 		if _, err := runtime.Recv(c, room(1), 1-c.Rank(), 7); err != nil {

@@ -12,7 +12,7 @@ var races = []program{
 		ended := make(chan error, 2)
 		for range 2 {
 			go func() {
-				for range 100_000 { // longer than the time slice in which a processor runs one of the goroutines
+				for range 100_000 { // so many that the loop takes longer than a goroutine's time slice
 					if err := collectives.Barrier(c); err != nil {
 						ended <- err
 						return

@@ -47,11 +47,11 @@ func newVerdict(p program, correct bool, code int, report string) *verdict {
 	return &verdict{program: p, correct: correct, code: code, report: report, noted: strings.Contains(report, "check: note: ")}
 }
 
-// alarmed reports whether gorun has reported a mistake, which makes the job fail.
+// alarmed reports whether the job has failed, as it does if gorun reports a mistake.
 func (v *verdict) alarmed() bool { return v.code != 0 }
 
-// found reports whether the mistake was reported. In this case, the report contains all parts of finds, in
-// order, and either the job failed or the report contains a note.
+// found reports whether the mistake was reported. A mistake is reported if the report contains all parts of
+// finds in their order, and if the job failed or the report contains a note.
 func (v *verdict) found() bool {
 	rest := v.report
 	for part := range strings.SplitSeq(v.finds, gap) {
@@ -96,8 +96,8 @@ func judgeAll(ctx context.Context, gorun, self string, list []family) ([]*verdic
 	var errs []error
 	var mu sync.Mutex // guards verdicts and errs
 	var running sync.WaitGroup
-	// Most programs that take long only wait for the report of a deadlock. For this reason, more programs
-	// than processors may run at the same time.
+	// The program runs more jobs than processors at the same time, because most jobs that take long only wait
+	// until gorun reports a deadlock.
 	places := make(chan struct{}, 8*goruntime.NumCPU())
 	for _, f := range list {
 		for _, p := range f.programs {

@@ -1,7 +1,7 @@
-// Command arrow builds a record batch of Apache Arrow at rank 0. Every rank reads the batch and
-// passes it on to the next rank. Between ranks of a node the batch is not copied: package arena
-// allocates Arrow's memory in a rank's arena. All ranks of the node can read this arena, so that only
-// the offset of the memory is sent.
+// Command arrow builds a record batch of Apache Arrow at rank 0. Every rank reads the batch and passes it on
+// to the next rank. Between ranks of a node, the batch is not copied, because package arena allocates Arrow's
+// memory in a rank's arena. All ranks of the node can read this arena, so that only the offset of the memory
+// is sent.
 //
 //	gorun -np 2 . -mib 64
 package main
@@ -30,7 +30,8 @@ var schema = arrow.NewSchema([]arrow.Field{
 	{Name: "value", Type: arrow.PrimitiveTypes.Float64},
 }, nil)
 
-// run makes the batch at rank 0. At other ranks it receives the batch, adds it up and passes it on.
+// run makes the batch at rank 0, and receives it at other ranks. Every rank adds up the values of the batch
+// and passes the batch on.
 func run(w *runtime.World, mib int) error {
 	a, c := arena.New(w), w.Comm()
 	if c.Rank() == 0 {

@@ -1,8 +1,8 @@
-// Command averaging fits a line, by gradient descent, to points that are distributed over the ranks.
-// Each rank has two actors, each with a part of the points. In each step an actor computes the
-// gradient of its part and contributes it to an AllReduce of the group of all actors. Each actor
-// receives the sum as a message, so that all actors make the same step. While the AllReduce is in
-// progress, the actors also receive other messages: they answer questions and count the questions.
+// Command averaging fits a line, by gradient descent, to points that are distributed over the ranks. Each
+// rank has two actors, each with a part of the points. In each step, an actor computes the gradient of its
+// part and contributes the gradient to an AllReduce of the group of all actors. Each actor receives the sum
+// of the gradients as a message, so that all actors make the same step. While the AllReduce is in progress,
+// the actors also receive other messages: they answer questions and count the questions.
 //
 //	gorun -np 4 ./examples/averaging
 package main
@@ -19,8 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// The points are on the line y = slope*x + offset. points is the number of points of each actor.
-// perRank is the number of actors of each rank. rate is the learning rate.
+// The points are on the line y = slope*x + offset. The constant points is the number of points of each actor,
+// perRank is the number of actors of each rank, and rate is the learning rate.
 const (
 	slope, offset = 3.0, -1.0
 	points        = 64
@@ -45,8 +45,8 @@ type trainer struct {
 	report chan<- *trainer
 }
 
-// question asks a trainer how many questions the trainer has received so far. A goroutine that runs
-// no actor sends questions during the steps.
+// question asks a trainer how many questions the trainer has received so far. A goroutine outside the actors
+// sends questions during the steps.
 type question struct{}
 
 // Receive implements actor.Actor.

@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// TestAveraging checks that both actors find the line, for any number of ranks and over any
+// TestAveraging checks that both actors of a rank find the line, for any number of ranks and over any
 // transport.
 func TestAveraging(t *testing.T) {
 	const want = "y = 3.000 x + -1.000 after 400 steps\n"

@@ -5,9 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// components returns, at every rank, a forest in which each tree is a component of rank 0's graph.
-// The forest maps a vertex to its parent. find returns the root of a vertex's tree, which is the
-// smallest vertex of the component.
+// components returns, at every rank, a forest in which each tree is a component of rank 0's graph. The forest
+// maps a vertex to its parent. The function find returns the root of a vertex's tree, which is the smallest
+// vertex of the component.
 func components(c *runtime.Comm, graph map[int][]int) (map[int]int, error) {
 	parts := make([]map[int][]int, c.Size())
 	for i := range parts {
@@ -46,8 +46,8 @@ func join(f map[int]int, v, u int) {
 	f[max(v, u)] = min(v, u)
 }
 
-// find returns the root of a vertex's tree, and makes the root the parent of every vertex on the path
-// to it. A vertex that is not in the forest becomes a tree of its own.
+// find returns the root of a vertex's tree. It makes the root the parent of every vertex on the path to the
+// root. A vertex that is not in the forest becomes a tree of its own.
 func find(f map[int]int, v int) int {
 	root := v
 	for up, ok := f[root]; ok && up != root; up, ok = f[root] {

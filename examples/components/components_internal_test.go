@@ -71,8 +71,7 @@ func same(want, labels map[int]int) error {
 	return nil
 }
 
-// TestLineCounts compares the lengths of functions that the package comment states with their
-// real lengths.
+// TestLineCounts compares the numbers of lines that the package comment states with the real numbers.
 func TestLineCounts(t *testing.T) {
 	lines := func(file string, functions ...string) (n int) {
 		text, err := os.ReadFile(file)

@@ -1,9 +1,9 @@
-// Command components finds the connected components of a random graph, a map[int][]int that rank 0
-// makes. Rank 0 scatters the graph, each rank computes the components of its part, and a reduction
-// joins the results of the ranks in pairs.
+// Command components finds the connected components of a random graph, a map[int][]int that rank 0 makes.
+// Rank 0 scatters the graph, and each rank computes the components of its part. A reduction joins the results
+// of the ranks in pairs.
 //
-// The graph and the results are sent as typed values. components.go has all the communication, in
-// 19 lines; for comparison, bytes_test.go does the same with slices of bytes and lengths, in 93 lines.
+// The graph and the results are sent as typed values. All the communication is in components.go, in 19 lines.
+// For comparison, bytes_test.go does the same with slices of bytes and lengths, in 93 lines.
 //
 //	gorun -np 4 ./examples/components -n 100000 -edges 90000
 package main

@@ -28,8 +28,8 @@ func recv(c *runtime.Comm, m *mat.Dense, source, tag int) error {
 	return err
 }
 
-// allReduce combines the matrices of all ranks in m, in place. If m is a part of a wider matrix, its
-// elements are copied to contiguous memory, which AllReduce needs, and the result is copied back.
+// allReduce combines the matrices of all ranks in m, in place. If m is a part of a wider matrix, allReduce
+// copies the elements to contiguous memory, which AllReduce needs, and copies the result back.
 func allReduce(c *runtime.Comm, m *mat.Dense, op collectives.Op) error {
 	raw := m.RawMatrix()
 	if raw.Stride == raw.Cols {

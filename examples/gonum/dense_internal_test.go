@@ -11,8 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// numbered returns a matrix whose elements all differ from each other and from the elements of the
-// other ranks' matrices.
+// numbered returns a matrix. No two elements of the matrices of all ranks are equal.
 func numbered(rank, rows, cols int) *mat.Dense {
 	m := mat.NewDense(rows, cols, nil)
 	for i := range rows {
@@ -23,8 +22,8 @@ func numbered(rank, rows, cols int) *mat.Dense {
 	return m
 }
 
-// TestPartsOfMatrices receives a part of a matrix into a part of another matrix, and checks that
-// no other element changes.
+// TestPartsOfMatrices receives a part of a matrix into a part of another matrix. It checks that no element
+// outside this part changes.
 func TestPartsOfMatrices(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -53,8 +52,8 @@ func TestPartsOfMatrices(t *testing.T) {
 	}))
 }
 
-// TestAllReduceOfMatrices tests an AllReduce in place of a whole matrix and of a part. The
-// elements outside the part must not change.
+// TestAllReduceOfMatrices checks allReduce, which works in place, with a whole matrix and with a part of a
+// matrix. The elements outside the part must not change.
 func TestAllReduceOfMatrices(t *testing.T) {
 	for _, size := range []int{1, 2, 3} {
 		require.NoError(t, runtime.Local(size, func(w *runtime.World) error {

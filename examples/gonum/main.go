@@ -3,9 +3,9 @@
 // rank computes its part of the normal equations. An AllReduce adds the parts, and each rank solves
 // the equations.
 //
-// A mat.Dense has its elements in one slice, RawMatrix().Data, in which rows begin Stride elements
-// apart. Therefore a matrix is sent and received without a copy: dense.go passes the slice and its
-// layout to the strided calls.
+// A mat.Dense has its elements in one slice, RawMatrix().Data, in which a row begins Stride elements after
+// the previous row. To send or receive a matrix without a copy, dense.go passes the slice and its layout to
+// the strided calls.
 //
 //	gorun -np 4 . -rows 100000
 package main
@@ -44,7 +44,8 @@ func fit(c *runtime.Comm, rows int) ([]float64, error) {
 		return nil, err
 	}
 	x, y := mine.Slice(0, mine.RawMatrix().Rows, 0, n), mine.ColView(n)
-	// One matrix holds the normal equations: x^T x in its first n columns, x^T y in the last column.
+	// The matrix sums holds the normal equations. Its first n columns are x^T x, and its last column is x^T
+	// y.
 	sums := mat.NewDense(n, n+1, nil)
 	sums.Slice(0, n, 0, n).(*mat.Dense).Mul(x.T(), x)
 	sums.Slice(0, n, n, n+1).(*mat.Dense).Mul(x.T(), y)
@@ -58,8 +59,8 @@ func fit(c *runtime.Comm, rows int) ([]float64, error) {
 	return found.RawVector().Data, nil
 }
 
-// deal sends each rank its share of the rows of rank 0, without the first column, which only numbers
-// the rows. It returns this rank's share.
+// deal sends each rank its share of the rows of rank 0. The share does not include the first column, which
+// only numbers the rows. deal returns this rank's share.
 func deal(c *runtime.Comm, rows, cols int) (*mat.Dense, error) {
 	per := max(rows/c.Size(), 1)
 	mine := mat.NewDense(per, cols, nil)
@@ -76,7 +77,7 @@ func deal(c *runtime.Comm, rows, cols int) (*mat.Dense, error) {
 	return mine, nil
 }
 
-// part returns the part of m with the given number of rows and columns from row i and column k on.
+// part returns a part of m. The part begins at row i and column k, and has rows rows and cols columns.
 func part(m *mat.Dense, i, rows, k, cols int) *mat.Dense {
 	return m.Slice(i, i+rows, k, k+cols).(*mat.Dense)
 }

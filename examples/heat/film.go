@@ -12,20 +12,19 @@ import (
 const (
 	framesMax = 40      // largest number of frames in memory
 	filmMax   = 1 << 20 // largest size of the file in bytes
-	// levels is the number of colours of the film. With 256 colours a frame would take twice the
-	// space.
+	// levels is the number of colours of the film. With 256 colours, a frame would take twice as much space.
 	levels = 48
 	// The times for which a frame and the last frame are shown, in hundredths of a second.
 	frameDelay, lastDelay = 10, 200
 )
 
-// film is an animation. Of the frames that were added it keeps the last one and every frame whose
-// number is a multiple of step.
+// film is an animation. It keeps the last of the added frames, and every frame whose number is a multiple of
+// step.
 type film struct {
 	frames []*image.Paletted
 	last   *image.Paletted
 	seen   int // how many frames were added
-	step   int // one of step frames is kept
+	step   int // the film keeps one of step frames
 }
 
 // add adds a frame. If the film would have more than framesMax frames, add drops every other frame.

@@ -1,8 +1,8 @@
-// Command heat computes the spread of heat over a plate by 2-D Jacobi iteration. The ranks form a
-// grid. Each rank has a block of the plate and exchanges the edges of the block with its neighbours.
-// The plate is a picture: bright is hot, and white pixels and the border keep their temperature. With
-// -out, rank 0 writes frames (heat-000100.png and so on) and an animation of them (heat.gif). -plate
-// names another picture.
+// Command heat computes the spread of heat over a plate by 2-D Jacobi iteration. The ranks form a grid. Each
+// rank has a block of the plate and exchanges the edges of the block with its neighbours. The initial
+// temperatures of the plate are a picture, in which bright pixels are hot. White pixels and the border keep
+// their temperature. With -out, rank 0 writes frames (heat-000100.png and so on) and an animation of them
+// (heat.gif). -plate names another picture.
 //
 //	gorun -np 4 ./examples/heat -out frames
 //
@@ -78,8 +78,7 @@ func field() (image.Image, error) {
 	return png.Decode(bytes.NewReader(content))
 }
 
-// run does the iterations: all iterations or, if there is a checkpoint, the iterations after the
-// checkpoint.
+// run does the iterations. If there is a checkpoint, it does only the iterations after the checkpoint.
 func (b *block) run(store *checkpoint.Store) error {
 	done, _, err := store.Restore(b.comm, checkpoint.Slice(b.cells))
 	if err == nil {
@@ -132,8 +131,8 @@ func prepare(rank int) error {
 	return nil
 }
 
-// block is a rank's part of the plate, surrounded by a halo one cell wide for the
-// neighbours' cells. It is stored in rows of stride cells.
+// block is a rank's part of the plate, surrounded by a halo for the neighbours' cells. The halo is one cell
+// wide. The block is stored in rows of stride cells.
 type block struct {
 	comm               *runtime.Comm
 	plate, mine        image.Rectangle
@@ -157,7 +156,7 @@ func (b *block) place(rank int) image.Rectangle {
 
 func newBlock(c *runtime.Comm, img image.Image) *block {
 	b := &block{comm: c, plate: img.Bounds(), rows: int(math.Sqrt(float64(c.Size())))}
-	for ; c.Size()%b.rows != 0; b.rows-- { // as square a grid as the number of ranks allows
+	for ; c.Size()%b.rows != 0; b.rows-- { // makes the grid as square as the number of ranks allows
 	}
 	b.cols = c.Size() / b.rows
 	b.mine = b.place(c.Rank())
@@ -197,16 +196,16 @@ func (b *block) step() (change float64) {
 	return change
 }
 
-// swapHalos sends each neighbour the cells of this block at the common edge, and receives the
-// neighbour's cells at this edge. A column of the block consists of one cell of every row. The cells
-// of a column are not contiguous, so a Strided describes them.
+// swapHalos sends each neighbour the cells of this block at the common edge, and receives the neighbour's
+// cells at this edge. The cells of a column of the block are not contiguous. For this reason, a Strided
+// describes a column.
 func (b *block) swapHalos() error {
 	w, h, rank, col := b.mine.Dx(), b.mine.Dy(), b.comm.Rank(), b.comm.Rank()%b.cols
 	row, column := runtime.Strided{Count: 1, Block: w, Stride: w}, runtime.Strided{Count: h, Block: 1, Stride: b.stride}
 	first, last, right := b.stride+1, h*b.stride+1, b.stride+w // top left, bottom left, top right cell
 	var requests []runtime.Request
 	swap := func(exists bool, peer int, shape runtime.Strided, inside, outside, tag int) {
-		if exists { // messages in the two directions have tags 0 and 1, or 2 and 3
+		if exists { // tags 0 and 1, or 2 and 3, for the two directions
 			requests = append(requests, runtime.IrecvStrided(b.comm, b.cells[outside:], shape, peer, tag^1),
 				runtime.IsendStrided(b.comm, b.cells[inside:], shape, peer, tag))
 		}

@@ -28,9 +28,9 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// TestHeat compares lines and frames of several grids of ranks with one loop over the whole
-// plate. They must be equal to the last bit: for each cell, the iteration adds the same four numbers
-// in the same order, whatever the grid of ranks.
+// TestHeat compares lines and frames of several grids of ranks with one loop over the whole plate. They must
+// be equal to the last bit, because the iteration adds the same four numbers in the same order for each cell,
+// for every grid of ranks.
 func TestHeat(t *testing.T) {
 	lines, frames := reference(t)
 	for _, np := range []int{1, 2, 3, 4, 6, 9} {
@@ -52,8 +52,8 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// TestFramesHaveAPlaceFirst checks that nothing is written without -out, and that nothing is
-// computed if the directory of -out cannot be made.
+// TestFramesHaveAPlaceFirst checks that the program writes no files without -out. It also checks that the
+// program computes nothing if the directory of -out cannot be made.
 func TestFramesHaveAPlaceFirst(t *testing.T) {
 	before, err := os.ReadDir(".")
 	require.NoError(t, err)
@@ -101,8 +101,8 @@ func requireFilm(t *testing.T, frames [][][]float64, name string) {
 	require.Greater(t, film.Delay[len(frames)], film.Delay[0], "the last one stays")
 }
 
-// TestFilmOfManyFrames checks that the animation of a long run contains only some frames, in
-// equal steps, and the last frame.
+// TestFilmOfManyFrames checks that the animation of a long run contains only every n-th frame, and the last
+// frame.
 func TestFilmOfManyFrames(t *testing.T) {
 	dir := t.TempDir()
 	launch.Example(t, 1, "-steps", "101", "-every", "1", "-out", dir)

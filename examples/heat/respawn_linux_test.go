@@ -22,17 +22,17 @@ type killings struct {
 	program string
 	kills   int // largest number of kills in a job
 	steps   int
-	// every is the number of steps between lines of progress. The job makes a checkpoint every 10
-	// steps. The field every is larger, so that the job makes a checkpoint between two lines of
-	// progress and hence between two kills.
+	// every is the number of steps between lines of progress. It is larger than 10, the number of steps
+	// between checkpoints. For this reason, the job makes a checkpoint between two lines of progress, and
+	// also between two kills.
 	every int
 }
 
-// TestKilled kills a random rank after the second line of progress of a generation, when all
-// ranks have made a checkpoint in this generation. The frames and the last line must be those of
-// a job without a loss, and no process may be left. With GORUN_SOAK=1, the test kills 100 ranks
-// with each of the option lists in ways, in several jobs. Ranks are killed only in the first half of a
-// job, because the job continues while the test reads its output.
+// TestKilled kills a random rank after the second line of progress of a generation, when all ranks have made
+// a checkpoint in this generation. The frames and the last line must be those of a job without a loss, and no
+// process may be left. With GORUN_SOAK=1, the test kills 100 ranks with each of the lists of options in ways,
+// in several jobs. The test kills ranks only in the first half of a job, because the job may be far ahead of
+// the output that the test reads.
 func TestKilled(t *testing.T) {
 	k, all := killings{kills: 3, steps: 300, every: 20}, 3
 	ways := map[string][]string{"auto": {"-transport", "auto"}}
@@ -74,7 +74,7 @@ func (k killings) run(t *testing.T, dir string, way []string, kills int) (last s
 	out, err := job.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, job.Start())
-	// since counts the lines of progress since the start of the generation.
+	// The variable since counts the lines of progress since the start of the generation.
 	victim, since, step := "", 0, 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		switch last = lines.Text(); {
@@ -88,8 +88,8 @@ func (k killings) run(t *testing.T, dir string, way []string, kills int) (last s
 		}
 		if since >= 2 && killed < kills && step <= k.steps/2 {
 			if victim = launch.KillRank(mark, victim); victim != "" {
-				// Lines that are still in the pipe belong to the earlier generation. A negative since
-				// keeps them from leading to a kill.
+				// Lines that are still in the pipe belong to the earlier generation. Because since is
+				// negative, these lines do not lead to a kill.
 				killed, since = killed+1, -k.steps
 			}
 		}

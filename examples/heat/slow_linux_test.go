@@ -17,9 +17,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// TestSlowLink runs the example on two hosts with a plate whose halos have 2 MiB. The cells are
-// hot or cold in long runs, so that the halos are compressed. With GORUN_SOAK=1, the test prints
-// the time that compression saves on a link of 1 Gbit/s with a round trip of 20 ms.
+// TestSlowLink runs the example on two hosts with a plate whose halos have 2 MiB. Long sequences of cells
+// have the same temperature, so that the halos can be compressed. With GORUN_SOAK=1, the test prints the time
+// that compression saves on a link of 1 Gbit/s with a round trip of 20 ms.
 func TestSlowLink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a slow link")
@@ -43,8 +43,8 @@ func TestSlowLink(t *testing.T) {
 	require.NotContains(t, lines[0], "compressed")
 }
 
-// overSlowLink runs a program on two hosts. It returns the output of the program and of -explain,
-// and the run time.
+// overSlowLink runs a program on two hosts. It returns the output of the program, which includes the output
+// of -explain, and the run time.
 func overSlowLink(t *testing.T, c *nscluster.Cluster, compress int, program ...string) (string, time.Duration) {
 	t.Helper()
 	args := []string{

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// TestHello checks that every rank says hello once, each from a process of its own.
+// TestHello checks that every rank prints its line once, and that every rank is a process of its own.
 func TestHello(t *testing.T) {
 	line := regexp.MustCompile(`^hello from rank (\d+) of (\d+): process (\d+), rank (\d+) of (\d+) on \S+$`)
 	for _, np := range []int{1, 2, 5} {

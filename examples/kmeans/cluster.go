@@ -16,7 +16,7 @@ var errPoints = errors.New("there are fewer points than clusters")
 // stepsMax is the largest number of steps of the algorithm.
 const stepsMax = 1000
 
-// cluster returns, at every rank, the centres of k clusters of the points that rank 0 reads from text.
+// cluster returns, at every rank, the centres of k clusters. Rank 0 reads the points from text.
 func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	points, err := share(c, text)
 	if err != nil {
@@ -50,8 +50,8 @@ func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	return centres, nil
 }
 
-// apart chooses k points. Each chosen point is the point with the largest distance from the points
-// chosen before. If there are fewer than k points, apart returns all points.
+// apart chooses k points. Each further point is the one with the largest distance from the points that were
+// already chosen. If there are fewer than k points, apart returns all points.
 func apart(points [][]float64, k int) [][]float64 {
 	var centres [][]float64
 	for len(centres) < min(k, len(points)) {
@@ -69,8 +69,8 @@ func apart(points [][]float64, k int) [][]float64 {
 	return centres
 }
 
-// move moves each centre to the mean of its points, and reports whether any centre has moved. sums
-// holds, for each centre, the sums of its points' coordinates and their number.
+// move moves each centre to the mean of its points, and reports whether any centre has moved. For each
+// centre, sums has the sums of the coordinates of its points, and the number of these points.
 func move(centres [][]float64, sums []float64) (moved bool) {
 	width := len(sums) / len(centres)
 	for i, p := range centres {

@@ -1,7 +1,7 @@
-// Command kmeans finds the centres of clusters of points (Lloyd's algorithm). Each point is a line of
-// CSV, in a file or in text that rank 0 generates. Rank 0 reads the points with encoding/csv and
-// streams to each rank the rank's share. In each step every rank adds up the points nearest to each
-// centre, and an AllReduce adds up the sums of the ranks.
+// Command kmeans finds the centres of clusters of points (Lloyd's algorithm). Each point is a line of CSV, in
+// a file or in text that rank 0 generates. Rank 0 reads the points with encoding/csv and streams a share of
+// them to each rank. In each step, every rank adds up the points nearest to each centre, and an AllReduce
+// adds up the sums of the ranks.
 //
 //	gorun -np 4 ./examples/kmeans -k 3 -points 100000
 //	gorun -np 4 ./examples/kmeans -k 3 -file points.csv

@@ -51,7 +51,7 @@ func read(text io.Reader) iter.Seq2[[]float64, error] {
 	}
 }
 
-// parse returns the numbers of a line. It reads the number of the line from lines, for the error.
+// parse returns the numbers of a line. For an error, it takes the number of the line from lines.
 func parse(fields []string, lines *csv.Reader) ([]float64, error) {
 	p := make([]float64, len(fields))
 	for i, field := range fields {
@@ -110,7 +110,7 @@ func batches(points [][]float64) iter.Seq2[[][]float64, error] {
 	}
 }
 
-// refuse sends the error cause to the other ranks in place of points.
+// refuse sends the error cause to the other ranks in place of the points.
 func refuse(c *runtime.Comm, cause error) error {
 	for rank := 1; rank < c.Size(); rank++ {
 		failed := func(yield func([][]float64, error) bool) { yield(nil, cause) }

@@ -1,10 +1,9 @@
-// Command kvstore keeps counters that are distributed over the ranks by a hash of their names. Each
-// rank has the primary of one shard and the replica of its neighbour's shard. A primary answers a
-// request for a change only after its replica has made the change, too. The replica watches the
-// primary and takes the primary's place if the primary's rank is lost. A client also watches the
-// primary. If the primary is lost before it has answered, the client sends the change again, to the
-// replica. A change contains the client's rank and a number, so that a shard makes the change only
-// once even if the change arrives twice.
+// Command kvstore keeps counters that are distributed over the ranks by a hash of their names. Each rank has
+// the primary of one shard and the replica of its neighbour's shard. A primary answers a request for a change
+// only when its replica has made the change, too. The replica watches the primary, and takes the primary's
+// place if the rank of the primary is lost. A client also watches the primary. If the primary is lost before
+// its answer, the client sends the change to the replica. A change contains the client's rank and a number,
+// by which a shard recognizes a change that arrives twice and makes it only once.
 //
 //	gorun -np 4 -on-failure continue ./examples/kvstore -crash 2
 package main
@@ -102,9 +101,9 @@ func report(w *runtime.World, store *client, ends <-chan bool) error {
 	return nil
 }
 
-// ending is the actor that sends a value to ends for each rank that is done or lost. A rank sends the
-// message true to this actor when the rank is done. A shard that terminates means that its rank
-// was lost.
+// ending is the receive function of the actor that sends a value to ends for each rank that is done or lost.
+// A rank sends the message true to this actor when the rank is done. If a shard terminates, its rank was
+// lost.
 func ending(c actor.Context, s *actors.System, ends chan<- bool) {
 	switch m := c.Message().(type) {
 	case *actor.Started:

@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// change adds Add to the counter Key. Client, a rank, and Number identify the change.
+// change adds Add to the counter Key. Client and Number identify the change. Client is the rank of the
+// client.
 type change struct {
 	Client, Number int
 	Key            string
@@ -28,9 +29,9 @@ func init() {
 	actors.RegisterType[outcome]()
 }
 
-// shard is an actor with the counters of a shard, either the primary or the replica. The primary
-// holds the PID of its replica in replica. The replica holds the PID of its primary in primary. When
-// the other actor is lost, both fields become nil.
+// shard is an actor with the counters of a shard: the primary or the replica of the shard. In the primary,
+// the field replica is the PID of the replica. In the replica, the field primary is the PID of the primary.
+// When the other actor is lost, both fields become nil.
 type shard struct {
 	replica, primary *actor.PID
 	counters         map[string]int64

@@ -60,7 +60,7 @@ func run(w *runtime.World) error {
 	}
 	others := make([]*actor.PID, 0, w.Size())
 	for i := range w.Size() {
-		others = append(others, s.PID((w.Rank()+i)%w.Size(), "worker")) // this rank's worker first
+		others = append(others, s.PID((w.Rank()+i)%w.Size(), "worker")) // the list begins with this rank's worker
 	}
 	crasher := *crash > 0 && *crash == w.Rank()
 	if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
@@ -87,7 +87,7 @@ func write(picture image.Image) error {
 }
 
 const (
-	// shades is the number of colours of a picture. The first is the colour of the set.
+	// shades is the number of colours of a picture. The first colour is the colour of the set.
 	shades = 256
 	// most is the number of iterations after which a point counts as a member of the set.
 	most = 500
@@ -96,8 +96,8 @@ const (
 	farther = 1 << 8
 )
 
-// lineOf computes the shades of line y. The more iterations a point takes to exceed farther, the
-// brighter it is.
+// lineOf computes the shades of line y. A point is brighter if it takes more iterations to exceed the
+// distance farther.
 func lineOf(y int) []byte {
 	pixels := make([]byte, *width)
 	for x := range pixels {
@@ -113,9 +113,9 @@ func lineOf(y int) []byte {
 	return pixels
 }
 
-// shade returns the shade, 1 to 255, of a point that has reached the given distance after n
-// iterations. The shade is logarithmic in n, because most points exceed farther after few iterations.
-// The distance interpolates between whole numbers of iterations.
+// shade returns the shade, 1 to 255, of a point that has reached the given distance after n iterations. The
+// shade is logarithmic in n, because most points exceed farther after few iterations. The distance serves to
+// interpolate between whole numbers of iterations.
 func shade(n int, distance float64) byte {
 	soon := max(0, float64(n)-math.Log2(math.Log(distance)/math.Log(farther)))
 	return byte(1 + min(shades-2, (shades-2)*math.Log1p(soon)/math.Log1p(most/4)))
@@ -126,7 +126,7 @@ func set(picture *image.Paletted, y int, pixels []byte) {
 	copy(picture.Pix[y*picture.Stride:][:picture.Rect.Dx()], pixels)
 }
 
-// bar prints how many of all lines the master has.
+// bar prints a bar of progress: how many of all lines the master has.
 func bar(have, all int) {
 	const length = 20
 	full := length * have / all

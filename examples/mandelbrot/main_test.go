@@ -21,8 +21,8 @@ func TestUsage(t *testing.T) { launch.Usage(t) }
 // killed is the exit code of a job in which a rank was killed.
 const killed = 128 + 9
 
-// draw runs the example, which must end with an exit code, and returns its output and its
-// picture.
+// draw runs the example, which must end with the exit code in the argument code. It returns the output and
+// the picture of the example.
 func draw(t *testing.T, code, np int, flags []string, args ...string) (string, image.Image) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "set.png")

@@ -49,8 +49,8 @@ func (m *master) Receive(c actor.Context) {
 	}
 }
 
-// handOut distributes the missing lines among the workers. Another worker may already be computing
-// some of these lines. The master ignores a line that arrives a second time.
+// handOut distributes the missing lines among the workers. Some of these lines may already be with another
+// worker, which computes them. The master ignores a line that arrives a second time.
 func (m *master) handOut(c actor.Context) {
 	missing := make([]int, 0, len(m.have))
 	for y, have := range m.have {

@@ -28,18 +28,17 @@ func init() {
 	actors.RegisterType[line]()
 }
 
-// step is the message by which a worker makes itself compute its next line. It is never sent to
-// another rank.
+// step is the message that a worker sends to itself in order to compute its next line.
 type step struct{}
 
 // worker is an actor that computes lines. It computes one line per message, so that it can answer
 // steals between two lines.
 type worker struct {
 	master  *actor.PID
-	others  []*actor.PID // this worker first
+	others  []*actor.PID // the list begins with this worker
 	lines   []int
 	going   bool // a step is in the mailbox
-	tried   int  // how many steals were sent since lines last arrived
+	tried   int  // number of steals since lines last arrived
 	victim  int  // index in others of the last victim
 	crasher bool
 }
@@ -89,14 +88,14 @@ func (k *worker) compute(c actor.Context) {
 	y := k.lines[0]
 	k.lines = k.lines[1:]
 	c.Send(k.master, &line{y, lineOf(y)})
-	if k.crasher { // the crash follows the first line, because other workers may steal the further lines
+	if k.crasher { // the worker crashes after its first line, because other workers may steal its other lines
 		options.Crash()
 	}
 	k.goOn(c)
 }
 
-// steal asks the next worker for lines. If no other worker has lines to give, this worker stops,
-// because all remaining lines are being computed.
+// steal asks the next worker for lines. If no other worker has lines to give, this worker stops, because
+// other workers are already computing all remaining lines.
 func (k *worker) steal(c actor.Context) {
 	if k.tried++; k.tried >= len(k.others) {
 		return

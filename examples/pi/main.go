@@ -30,8 +30,8 @@ func main() {
 
 // pi returns the integral at rank 0, and 0 at the other ranks.
 func pi(c *runtime.Comm, intervals int) (float64, error) {
-	// All ranks use rank 0's number of intervals. A program whose rank 0 asks the user for the number
-	// would do the same.
+	// All ranks use the number of intervals of rank 0, as they would have to if rank 0 asked the user for the
+	// number.
 	n := []int{intervals}
 	if err := collectives.Bcast(c, n, 0); err != nil {
 		return 0, err

@@ -1,6 +1,6 @@
-// Command pingpong measures the round trip of a message between actors. For each other rank in turn,
-// it sends a ball back and forth between an actor of rank 0 and an actor of that rank, and prints the
-// time of a round trip. It measures both modes of actors, inline and worker.
+// Command pingpong measures the round trip of a message between actors. For each other rank in turn, an actor
+// of rank 0 and an actor of that rank send a ball back and forth. The command prints the time of a round
+// trip. It measures both modes of actors, inline and worker.
 //
 //	gorun -np 2 ./examples/pingpong
 package main
@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// ball is the message. It is plain data, so that it is sent without encoding.
+// ball is the message. It has no pointers, so that it is sent without encoding.
 type ball struct{ Bounces int64 }
 
 func init() { actors.RegisterType[ball]() }
@@ -28,7 +28,7 @@ func main() {
 	runtime.Main(func(w *runtime.World) error { return play(w, int64(*rounds)) })
 }
 
-// play executes the program of one rank. On ranks other than 0 it returns when the rank's actors are
+// play executes the program of one rank. On ranks other than 0, play returns when the rank's actors have been
 // started. The actors live until every rank leaves the job.
 func play(w *runtime.World, rounds int64) error {
 	if w.Size() < 2 {

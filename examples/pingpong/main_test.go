@@ -25,8 +25,8 @@ func TestPingPong(t *testing.T) {
 	require.Contains(t, errors, "pingpong needs 2 ranks")
 }
 
-// TestExplainedActors checks that -explain prints the tree of actors of each rank once, including
-// the actors of its connections.
+// TestExplainedActors checks that -explain prints the tree of actors of each rank once. The tree includes the
+// actors of the rank's connections.
 func TestExplainedActors(t *testing.T) {
 	_, out := launch.ExampleEnds(t, 0, 2, []string{"-transport", "rdma", "-explain"}, "-rounds", "10")
 	for rank := range 2 {

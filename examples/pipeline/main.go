@@ -1,9 +1,9 @@
-// Command pipeline sends frames through stages on different ranks. Rank 0 makes the frames, the ranks
-// between the first and the last rank brighten them, and the last rank checks and counts them. A
-// frame is a message in arena memory, which is handed over to the next rank. On a node the first
-// handover copies nothing. Passing on a frame that came from another rank costs one copy. The last
-// stage is slow on purpose, so that the outboxes of the stages before it fill up and these actors
-// wait for credit. Because of the credit, memory stays bounded and no frame is lost.
+// Command pipeline sends frames through stages on different ranks. Rank 0 makes the frames, the ranks between
+// the first and the last rank brighten them, and the last rank checks and counts them. A frame is a message
+// in arena memory, which is handed over to the next rank. On a node, the first handover of a frame copies
+// nothing. Each further handover costs one copy, because the frame came from another rank. The last stage is
+// slow on purpose, so that the outboxes of the earlier stages fill up and their actors wait for credit. The
+// credit bounds the memory, and no frame is lost.
 //
 //	gorun -np 4 ./examples/pipeline -frames 2000
 package main
@@ -61,8 +61,8 @@ func run(w *runtime.World, frames int, slow time.Duration) error {
 	}
 }
 
-// source makes the frames and sends them to the first stage. source runs outside of an actor, so that
-// its Send blocks while there is no credit for the first stage.
+// source makes the frames and sends them to the first stage. Because source runs outside of an actor, its
+// Send blocks while there is no credit for the first stage.
 func source(w *runtime.World, s *actors.System, frames int) error {
 	next := s.PID(1, "stage")
 	for i := range frames {
@@ -83,7 +83,7 @@ func source(w *runtime.World, s *actors.System, frames int) error {
 	return nil
 }
 
-// brighten is the receive function of a stage: it changes the frame in place and sends it to next.
+// brighten is the receive function of a stage. It brightens the frame in place and sends the frame to next.
 func brighten(c actor.Context, next *actor.PID) {
 	m, ok := c.Message().(*runtime.Message)
 	if !ok {
@@ -95,8 +95,8 @@ func brighten(c actor.Context, next *actor.PID) {
 	c.Send(next, m)
 }
 
-// sink is the actor of the last stage. It counts frames and checks that they arrive in order and
-// complete. It sends an error or, after the last frame, nil to done.
+// sink is the actor of the last stage. It counts frames and checks that they are complete and arrive in
+// order. After an error, it sends the error to done. After the last frame, it sends nil to done.
 type sink struct {
 	want, got int
 	stages    byte

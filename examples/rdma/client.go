@@ -13,10 +13,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// ping runs the client: it connects to the server at to, does the rounds, and disconnects.
+// ping runs the client. It connects to the server at the address to, does the rounds, and disconnects.
 func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) error {
-	// Connecting a UDP socket sends nothing. Its local address is the source address of packets to
-	// the peer.
+	// The call connects a UDP socket, which sends nothing. The local address of the socket is the source
+	// address of packets to the peer.
 	probe, err := net.Dial("udp", to.String())
 	if err != nil {
 		return fmt.Errorf("no way to %v: %w", to, err)
@@ -27,12 +27,12 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = adapter.Close() }() // the error does not matter, because no work is outstanding
+	defer func() { _ = adapter.Close() }() // the error is ignored, because no work is outstanding
 	l, err := newLink(adapter)
 	if err != nil {
 		return err
 	}
-	// The server posts RDMA Reads, one at a time. The client posts none.
+	// The server posts RDMA Reads, one at a time. The client posts no RDMA Reads.
 	param := verbs.ConnParam{ResponderResources: 1, InitiatorDepth: 0}
 	if err := l.endpoint.Connect(to, verbs.ConnectOptions{Timeout: o.timeout, Param: &param}); err != nil {
 		return err
@@ -60,8 +60,8 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	return nil
 }
 
-// round executes a round at the client: it offers data and returns the data that the server has
-// written back.
+// round executes a round at the client. It offers data, and returns the data that the server has written
+// back.
 func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	source, err := l.domain.Register(data, verbs.AccessRemoteRead)
 	if err != nil {
@@ -71,8 +71,8 @@ func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// First the server Reads the source; later it Writes to the sink. The server reports each
-	// operation with a message.
+	// The server first Reads the source, and later Writes to the sink. It reports each of these operations
+	// with a message.
 	for _, m := range []*verbs.MemoryRegion{source, sink} {
 		at := m.Remote(0, len(data))
 		if err := l.announce(announcement{Address: at.Address, Key: at.RKey, Length: uint32(len(data))}); err != nil {

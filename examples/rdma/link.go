@@ -10,10 +10,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// announcement is a message with the layout of rping's struct rping_rdma_info. The client sends the
-// address, key and length of one of its regions. Until that region is deregistered, any process that
-// has the key can access it through a connection to an endpoint of the region's protection domain.
-// The server sends a zero announcement, by which it tells the client to continue.
+// announcement is a message with the layout of rping's struct rping_rdma_info. The client sends the address,
+// key and length of one of its regions. Until that region is deregistered, any process that has the key can
+// access the region through a connection to an endpoint of the region's protection domain. With an
+// announcement of zeros, the server tells the client to continue.
 type announcement struct {
 	Address     uint64
 	Key, Length uint32
@@ -32,8 +32,8 @@ func newLink(a *verbs.Adapter) (l link, err error) {
 	if l.domain, err = a.NewProtectionDomain(); err != nil {
 		return l, err
 	}
-	// The queue needs entries for the work that can be outstanding at a time, a receive and three
-	// requests, and for the events of a connection. An overflow would break the connection.
+	// The queue needs entries for the outstanding work, which is at most a receive and three other requests,
+	// and for the events of a connection. An overflow would break the connection.
 	if l.queue, err = a.NewCompletionQueue(16); err != nil {
 		return l, err
 	}
@@ -60,8 +60,8 @@ func (l *link) announce(a announcement) error {
 	if err := errors.Join(err, l.expect()); err != nil {
 		return err
 	}
-	// The Send is inline: Post copies the bytes, so that they need not be in registered memory. It
-	// is unsignalled: the peer's answer implies that the message has arrived.
+	// The Send is inline: Post copies the bytes, so that they need not be in registered memory. The Send is
+	// also unsignalled, because the peer's answer implies that the message has arrived.
 	return l.endpoint.Post(&verbs.WorkRequest{
 		Op: verbs.OpSend, Flags: verbs.FlagInline | verbs.FlagUnsignalled, Segments: []verbs.Segment{{Data: message}},
 	})
@@ -86,10 +86,9 @@ var errEnded = errors.New("the connection was ended")
 // event is the value of Completion.Op for a connection event.
 const event verbs.Opcode = 0
 
-// await waits for the next successful completion of a work request with opcode op, or for the next
-// event if op is event. It discards other successful completions. If the connection ends, it returns
-// an error; after an orderly disconnect, the error is errEnded. It also returns an error if a work
-// request fails.
+// await waits for the next successful completion of a work request with opcode op, or for the next event if
+// op is event. It discards other successful completions. It returns an error if a work request fails or if
+// the connection ends. After an orderly disconnect, the error is errEnded.
 func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, error) {
 	for {
 		if err := l.queue.Wait(ctx, 1); err != nil {
@@ -106,14 +105,14 @@ func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, er
 		switch {
 		case c.Status == verbs.StatusSuccess && c.Op == op:
 			return c, nil
-		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // an event reports why requests were flushed
+		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // not for flushed requests, because an event reports why they were flushed
 			return c, fmt.Errorf("a work request ended with %v", c.Status)
 		}
 	}
 }
 
-// explain returns an error that describes an event which ends a connection or a connection attempt,
-// and nil for other events.
+// explain returns an error if an event ends a connection or a connection attempt. The error describes the
+// event. For other events, explain returns nil.
 func explain(e *verbs.Event) error {
 	var words string
 	switch {
@@ -140,9 +139,9 @@ func explain(e *verbs.Event) error {
 	return fmt.Errorf("%v: %s (%w)", e.Remote, words, e.Err)
 }
 
-// pattern returns the n bytes of the region that a client offers in a round, the same as rping's:
-// a text with the number of the round, then the characters from 'A' to 'z' in a cycle, beginning one
-// character later in each round, and a zero as the last byte.
+// pattern returns the n bytes of the region that a client offers in a round. They are the same as rping's. A
+// text with the number of the round comes first. The characters from 'A' to 'z' follow in a cycle, which
+// begins one character later in each round. The last byte is zero.
 func pattern(n, round uint32) []byte {
 	const first, characters = 'A', 'z' - 'A' + 1
 	text := []byte(fmt.Sprintf("rdma-ping-%d: ", round))
@@ -154,5 +153,5 @@ func pattern(n, round uint32) []byte {
 	return text
 }
 
-// shown returns the beginning of a pattern, at most 32 bytes, for printing.
+// shown returns the beginning of a pattern for printing, which has at most 32 bytes.
 func shown(pattern []byte) []byte { return pattern[:min(len(pattern)-1, 32)] }

@@ -1,18 +1,18 @@
-// Command rdma does the same as rping(1). It is an example of package verbs alone, without ranks and
-// without gorun. In each round the client announces a region of its memory by a Send. The server
-// Reads the region, checks its contents, and reports the end of the Read by a Send. Then the client
-// announces another region by a Send. The server Writes the same bytes to this region and reports the
-// end of the Write by a Send. The client compares the bytes. Start the command in two shells, or on
-// two machines:
+// Command rdma does the same as rping(1). It is an example of package verbs alone, without ranks and without
+// gorun. In each round the client announces a region of its memory by a Send. The server Reads the region,
+// checks its contents, and reports the end of the Read by a Send. Then the client announces another region by
+// a Send. The server Writes the same bytes to this region and reports the end of the Write by a Send. The
+// client checks these bytes. The user starts the command in two shells, or on two machines:
 //
 //	go run ./examples/rdma -listen 127.0.0.1:7174 -v
 //	go run ./examples/rdma -connect 127.0.0.1:7174 -count 10 -size 65536 -v
 //
-// IPv6 addresses are written [::1]:7174. The provider is iWARP over TCP, which needs
-// no RDMA hardware and no privileges.
+// An IPv6 address is written as in [::1]:7174. The provider is iWARP over TCP, which needs no RDMA hardware
+// and no privileges.
 //
-// The messages are the same as rping's. So rping on an iWARP device may take the place of either
-// side, for example on Linux's siw (rdma link add siw0 type siw netdev eth0) at the address 10.0.0.2:
+// The messages are the same as rping's, so that rping on an iWARP device may take the place of either side.
+// In this example, rping runs on Linux's siw (rdma link add siw0 type siw netdev eth0) at the address
+// 10.0.0.2:
 //
 //	rping -s -v -a 10.0.0.2 -p 7174            # for -connect 10.0.0.2:7174
 //	rping -c -V -a 10.0.0.1 -p 7174 -C 10      # for -listen 10.0.0.1:7174
@@ -64,7 +64,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, &o, log.New(os.Stdout, "", 0)); err != nil {
 		if ctx.Err() != nil {
-			err = context.Cause(ctx) // after a signal such as ^C, the signal is the cause of the error
+			err = context.Cause(ctx) // after a signal such as ^C, the error names the signal
 		}
 		fmt.Fprintln(os.Stderr, "rdma:", err)
 		os.Exit(1)
@@ -79,8 +79,8 @@ func run(ctx context.Context, o *options, out *log.Logger) error {
 	case o.count < 1 || o.size < 1 || o.size > sizeMax || o.timeout <= 0:
 		return fmt.Errorf("-count is at least 1, -size from 1 to %d, -timeout positive", sizeMax)
 	}
-	// Every process that can connect has access to the memory. Therefore one address must be
-	// named: the unspecified address, which means all addresses of this machine, is not accepted.
+	// Every process that can connect has access to the memory. For this reason, the user must name one
+	// address. The unspecified address, which means all addresses of this machine, is not accepted.
 	tcp, err := net.ResolveTCPAddr("tcp", o.listen+o.connect)
 	if err != nil {
 		return err

@@ -123,7 +123,8 @@ func TestPattern(t *testing.T) {
 	require.Equal(t, "rdma\x00", string(pattern(5, 7)))
 }
 
-// begin runs a server as a goroutine. It returns its address and a channel for its result.
+// begin runs a server as a goroutine. begin returns the address of the server and a channel that gets the
+// result of the server.
 func begin(t *testing.T, at string) (string, <-chan error) {
 	t.Helper()
 	r, w := io.Pipe()
@@ -135,7 +136,7 @@ func begin(t *testing.T, at string) (string, <-chan error) {
 	}()
 	lines := bufio.NewReader(r)
 	address := listening(t, lines)
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // until the server has ended
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // this copy ends when the server has ended
 	return address, end
 }
 
@@ -160,16 +161,15 @@ func TestGoroutines(t *testing.T) {
 		require.NoError(t, ended(t, end))
 		require.Regexp(t, `^200 rounds of 5000 bytes verified, \S+ each\n$`, out.String())
 	}
-	// The garbage collector may meanwhile close descriptors of earlier tests, so that the number
-	// may be lower.
+	// The number may also be lower than before, because the garbage collector may close descriptors of
+	// earlier tests.
 	require.LessOrEqual(t, descriptors(t), before, "descriptors are left")
 }
 
-// descriptors returns how many files are open, including those that the runtime keeps for
-// polling.
+// descriptors returns the number of open files, including the files that the Go runtime keeps for polling.
 func descriptors(t *testing.T) int {
 	t.Helper()
-	// Listening makes the runtime open the descriptors that it keeps for polling.
+	// The call of Listen makes the Go runtime open the descriptors that it keeps for polling.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
@@ -209,7 +209,7 @@ func full(t *testing.T) string {
 	return address
 }
 
-// TestWhatANewcomerMeets checks that the errors for typical mistakes of new users say what the user
+// TestWhatANewcomerMeets checks the errors for typical mistakes of new users. An error must say what the user
 // should check.
 func TestWhatANewcomerMeets(t *testing.T) {
 	short := 50 * time.Millisecond
@@ -230,7 +230,7 @@ func TestWhatANewcomerMeets(t *testing.T) {
 		{"no listener", options{connect: "127.0.0.1:1", count: 1, size: 1, timeout: patience}, "nothing listens there"},
 		{"closes", options{connect: closed, count: 1, size: 1, timeout: patience}, "no RDMA server"},
 		{"another protocol", options{connect: stranger(t, func(c net.Conn) {
-			// The peer may have closed the connection already.
+			// The write may fail, because the peer may already have closed the connection.
 			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 		}), count: 1, size: 1, timeout: patience}, "no RDMA server"},
 		{"silent", options{connect: stranger(t, func(net.Conn) {}), count: 1, size: 1, timeout: short}, "no answer"},
@@ -271,8 +271,8 @@ func liar(t *testing.T, address string, data []byte, change func(source, sink *a
 	require.FailNow(t, "the server goes along")
 }
 
-// TestOneClient checks that the server serves one client at a time: meanwhile a second client gets the
-// error that nothing listens.
+// TestOneClient checks that the server serves one client at a time. While it serves a client, a second client
+// gets the error that nothing listens.
 func TestOneClient(t *testing.T) {
 	address, end := begin(t, "127.0.0.1:0")
 	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")

@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestRping runs the program against rping, as either side. rping runs on Linux's siw in a guest
-// machine. The program runs in the guest and also on this machine.
+// TestRping runs the program as client and as server of rping. rping runs on Linux's siw in a guest machine.
+// The program runs once in the guest and once on this machine.
 func TestRping(t *testing.T) {
 	const rounds, size = 5, 4000
 	share := t.TempDir()
@@ -37,7 +37,7 @@ func TestRping(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	// succeeds waits for the end of a command and requires that it succeeded.
+	// succeeds waits for the end of a command and requires that the command succeeded.
 	succeeds := func(t *testing.T, c *rdmavm.Command) string {
 		t.Helper()
 		status, err := c.Wait()

@@ -11,13 +11,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// serve runs the server: it serves one client until the client disconnects.
+// serve runs the server. It serves one client until this client disconnects.
 func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger) error {
 	adapter, err := verbs.Open(provider(), at.Addr().String())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = adapter.Close() }() // the error does not matter, because no work is outstanding
+	defer func() { _ = adapter.Close() }() // the error is ignored, because no work is outstanding
 	l, err := newLink(adapter)
 	if err != nil {
 		return err
@@ -52,7 +52,8 @@ func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger
 	}
 }
 
-// reflect executes a round at the server and returns the data that it has read and written back.
+// reflect executes a round at the server. It reads the data of the client, writes the data back, and returns
+// them.
 func (l *link) reflect(ctx context.Context, memory *verbs.MemoryRegion, round uint32) ([]byte, error) {
 	source, err := l.hear(ctx)
 	if err != nil {
@@ -90,7 +91,7 @@ func (l *link) reflect(ctx context.Context, memory *verbs.MemoryRegion, round ui
 	if err != nil {
 		return nil, err
 	}
-	// A Send that is posted after a Write is delivered after the Write's data is placed. So this
-	// message tells the client that the data is there.
+	// A Send that is posted after a Write is delivered after the data of the Write is placed. For this
+	// reason, this message tells the client that the data is in its memory.
 	return data.Data, l.announce(announcement{})
 }

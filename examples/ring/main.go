@@ -1,5 +1,5 @@
-// Command ring passes a token around the ring of the ranks and prints the time of a hop. Every rank
-// adds its number to the token, so that the sum shows whether the token has visited all ranks.
+// Command ring passes a token around the ring of the ranks and prints the time of a hop. Every rank adds its
+// number to the sum in the token. The sum shows whether the token has visited all ranks.
 //
 //	gorun -np 4 ./examples/ring -laps 1000
 package main
@@ -43,7 +43,7 @@ func ring(c *runtime.Comm, laps int) error {
 				return err
 			}
 		}
-		if c.Rank() == 0 && c.Size() > 1 { // the token has come around
+		if c.Rank() == 0 && c.Size() > 1 { // the token has passed all ranks
 			if _, err := runtime.Recv(c, t, left, tag); err != nil {
 				return err
 			}

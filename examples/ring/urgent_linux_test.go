@@ -20,7 +20,7 @@ func TestUrgentSignalsDisturbNoRank(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		mark := fmt.Sprintf("GORUN_TEST_URGENT=%d-%s", os.Getpid(), transport)
 		command := []string{launch.Gorun(t), "-np", "4", "-transport", transport, launch.Build(t, "program", "."), "-laps", fmt.Sprint(laps)}
-		// One job may be too short for enough signals.
+		// One job may end before enough signals were sent.
 		for sent := 0; sent < enough; {
 			done, total := make(chan struct{}), make(chan int)
 			go func() { total <- urge(mark, 5, done) }()
@@ -34,10 +34,10 @@ func TestUrgentSignalsDisturbNoRank(t *testing.T) {
 	}
 }
 
-// urge sends SIGURG to all processes with a mark, repeatedly until done is closed. It returns the
-// number of rounds in which the signal was sent to at least the expected number of processes (all).
+// urge repeatedly sends SIGURG to all processes with a mark, until done is closed. It returns the number of
+// rounds in which at least as many processes as the argument all got the signal.
 func urge(mark string, all int, done <-chan struct{}) int {
-	const pace = 100 * time.Microsecond // leaves the job time to progress
+	const pace = 100 * time.Microsecond // gives the job time to make progress
 	var pids []int
 	count := 0
 	for round := 0; ; round++ {

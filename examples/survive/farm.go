@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// none is the value of Part if there is no range, and the value in Counts for a range that is not
-// counted yet.
+// none is the value of the field Part if there is no range. In the field Counts, it is the value for a range
+// that is not counted yet.
 const none = -1
 
 // task is the farm's answer to a worker: range number Part, which consists of the numbers n with From
@@ -20,8 +20,8 @@ type task struct {
 	Primes         int
 }
 
-// count reports the number of primes in range Part to the farm, and asks for the next range. If Part
-// is none, it only asks.
+// count reports the number of primes in range Part to the farm, and asks for the next range. If Part is none,
+// a count only asks for the next range.
 type count struct{ Part, Primes int }
 
 func init() {
@@ -35,8 +35,8 @@ type farm struct {
 	store *actors.Store
 	// Counts holds the number of primes in each range, or none if no worker has reported the number.
 	Counts []int
-	// next is the range at which the search for the next range to assign begins. So each range is
-	// assigned once before ranges without a count are assigned again.
+	// The search for the range to assign begins at the range next. For this reason, each range is assigned
+	// once before ranges without a count are assigned again.
 	next int
 }
 
@@ -63,7 +63,7 @@ func (f *farm) Receive(c actor.Context) {
 	if done.Part != none && f.Counts[done.Part] == none {
 		f.Counts[done.Part] = done.Primes
 		if err := f.store.Save(c); err != nil {
-			f.Counts[done.Part] = none // the count is not saved, so a worker must report it again
+			f.Counts[done.Part] = none // the count is not saved, so that a worker must report it again
 			c.Respond(err.Error())
 			return
 		}

@@ -1,12 +1,12 @@
-// Command survive counts primes in a job that continues while ranks are killed. A worker on every
-// rank asks an actor on rank 0, the farm, for a range of numbers, counts the primes in it, and
-// reports the count. Before the farm answers, it also saves the counts in the memory of another rank.
-// So the result is exact even if the rank of the farm is killed.
+// Command survive counts primes in a job that continues while ranks are killed. A worker on every rank asks
+// an actor on rank 0, the farm, for a range of numbers. The worker counts the primes in the range and reports
+// the count. Before the farm answers, it also saves the counts in the memory of another rank. For this
+// reason, the result is exact even if the rank of the farm is killed.
 //
 //	gorun -np 4 -on-failure respawn ./examples/survive -kill 3
 //
-// With -kill a worker kills its own process by SIGKILL after it has counted a range. Killing a rank
-// from outside has the same effect.
+// With -kill a worker kills its own process by SIGKILL after it has counted a range. If the user kills a rank
+// with the command kill, the effect is the same.
 package main
 
 import (
@@ -30,7 +30,7 @@ var (
 func main() {
 	options.Parse()
 	runtime.Main(func(w *runtime.World) error {
-		store := actors.NewStore() // used in all generations; each call of Resume's function gets another World
+		store := actors.NewStore() // the store is used in all generations, but each generation has its own World
 		return w.Resume(func(w *runtime.World) error { return run(w, store) })
 	})
 }
@@ -83,9 +83,9 @@ func work(w *runtime.World, s *actors.System) error {
 	}
 }
 
-// lost is called with the error why if the farm has not answered or could not save its counts. In
-// most cases the cause is the loss of a rank. Then lost returns why joined with the error that
-// reports the loss. If the answer has timed out, lost returns why alone.
+// lost is called with the error why if the farm has not answered or could not save its counts. In most cases,
+// the cause is the loss of a rank. In this case, lost returns the error why joined with the error that
+// reports the loss. If the answer has timed out, lost returns only the error why.
 func lost(w *runtime.World, why error) error {
 	if errors.Is(why, actor.ErrTimeout) {
 		return why

@@ -34,9 +34,9 @@ var cgProblems = map[Class]cgProblem{
 func CG(c *runtime.Comm, class Class) (*Report, error) { return CGFrom(c, class, nil, nil) }
 
 // CGFrom does the same as CG, and also saves its state in a store after each iteration except the last. If
-// the store already has a state, CGFrom continues from it. After each save, each rank calls the function
-// saved with the number of the iteration. The reported time is the time of the iterations that this call has
-// done.
+// the store already has a state, CGFrom continues from that state. After each save, each rank calls the
+// function saved with the number of the iteration. The reported time includes only the iterations that this
+// call has done.
 func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(iteration int)) (*Report, error) {
 	problem, ok := cgProblems[class]
 	if !ok {
@@ -78,8 +78,7 @@ func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(it
 	}, nil
 }
 
-// solve does the outer iterations first+1 to last. The iterations up to first were done before the state in
-// the store was saved.
+// solve does the outer iterations first+1 to last. The state in the store is the state after iteration first.
 func (s *solver) solve(first, last int, store *checkpoint.Store, saved func(iteration int)) (zeta float64, err error) {
 	for i := first + 1; i <= last; i++ {
 		if zeta, err = s.iterate(); err != nil {
@@ -96,8 +95,9 @@ func (s *solver) solve(first, last int, store *checkpoint.Store, saved func(iter
 	return zeta, nil
 }
 
-// solver is a rank's part of the computation. x, z, p, q and r are this rank's blocks of vectors that are
-// distributed by columns of the matrix. w is this rank's block of a vector that is distributed by rows.
+// solver is a rank's part of the computation. The fields x, z, p, q and r are this rank's blocks of vectors
+// that are distributed by columns of the matrix. The field w is this rank's block of a vector that is
+// distributed by rows.
 type solver struct {
 	comm          *runtime.Comm
 	grid          *Grid
@@ -186,7 +186,8 @@ func (s *solver) conjugateGradient() error {
 
 // multiply sets q = A*v, where v and q are distributed by columns. It adds the partial sums of the ranks in
 // the row of the grid, and then exchanges the sums with the transpose partner. The tags are the same as in
-// cg.f90. The sums have the number of the step as their tag, and the exchange has the tag 1.
+// cg.f90: the tag of the partial sums is the number of the steps that are left, and the tag of the exchange
+// is 1.
 func (s *solver) multiply(v []float64) error {
 	s.matrix.Multiply(s.w, v)
 	for i, step := range s.grid.Steps {
@@ -210,8 +211,8 @@ func (s *solver) multiply(v []float64) error {
 	return err
 }
 
-// total returns the sum of a scalar over the ranks in the row of the grid. Together these ranks hold
-// every column once.
+// total returns the sum of a scalar over the ranks in the row of the grid. Each column of the matrix belongs
+// to exactly one of these ranks.
 func (s *solver) total(mine float64) (float64, error) {
 	s.mine[0] = mine
 	err := s.sum(1)

@@ -13,13 +13,14 @@ type Grid struct {
 	Block      Block
 	// Part is a range of the rows of Block. This rank sends the sums of these rows to its transpose partner.
 	Part Range
-	// Transpose is the transpose partner. The numbers of its columns are the numbers of this rank's rows in
-	// Part.
+	// Transpose is the transpose partner. The columns of the partner have the same numbers as the rows in
+	// this rank's Part.
 	Transpose int
-	// Steps are the exchanges that add the partial sums of a product. The exchanges are with ranks in the
-	// same row of the grid.
+	// Steps are the exchanges, with ranks in the same row of the grid, that add the partial sums of a
+	// product.
 	Steps []Exchange
-	// Doubling are the ranks in the same row with which scalars are added, by recursive doubling.
+	// Doubling are the ranks in the same row of the grid with which this rank adds scalars, by recursive
+	// doubling.
 	Doubling []int
 }
 
@@ -55,8 +56,9 @@ func NewGrid(n, rank, size int) (*Grid, error) {
 		g.Block.FirstCol, g.Block.LastCol = share(n, col, g.Cols)
 		g.Transpose = rank%g.Rows*g.Rows + rank/g.Rows
 	} else {
-		// Two neighbouring columns of the grid share one range of columns of the matrix. The even
-		// grid column has the larger half. They divide the sums of the rows in the same way.
+		// Two neighbouring columns of the grid share one range of columns of the matrix. The even column of
+		// the grid has the larger half. The sums of the rows are divided between the two grid columns in the
+		// same way.
 		first, last := share(n, col/2, g.Cols/2)
 		half := first + (last-first+1)/2
 		g.Block.FirstCol, g.Block.LastCol = first, half

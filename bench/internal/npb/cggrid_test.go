@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb"
 )
 
-// TestGridAddsUpAProduct runs the exchanges of all ranks one by one. After the steps and the
-// transpose exchange, every rank must hold the sum for its own columns: the sum of the partial
-// products of the whole row that owns these columns.
+// TestGridAddsUpAProduct runs the exchanges of all ranks one by one. After the steps and the transpose
+// exchange, every rank must have the complete sums for its own columns. A sum is complete if it includes the
+// partial products of all ranks in the row of the grid that owns these matrix rows.
 func TestGridAddsUpAProduct(t *testing.T) {
 	for _, n := range []int{64, 75, 150} {
 		for _, size := range []int{1, 2, 4, 8, 16, 32, 64} {
@@ -28,7 +28,7 @@ func addUp(t *testing.T, n, size int) {
 		require.NoError(t, err)
 		grids[rank] = g
 		for row := g.Block.FirstRow; row < g.Block.LastRow; row++ {
-			w[rank] = append(w[rank], 1000*row+1) // +1: a sum also shows how many ranks it includes
+			w[rank] = append(w[rank], 1000*row+1) // +1, so that a sum also shows how many ranks it includes
 		}
 	}
 	for s := range grids[0].Steps {

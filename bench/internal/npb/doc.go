@@ -13,9 +13,9 @@
 // 3.4 (ep.f90, cg.f90, is.c, mg.f90, ft.f90, lu.f90, verify.f90, setparams.c). The code is not a translation.
 // MG, FT and LU divide their problem among the ranks along one axis only, so that they cannot use as many
 // ranks as the reference codes. LU computes the products with the blocks of its triangular matrices from the
-// state of a cell, without the 5x5 matrices that lu.f90 fills. The operation counts are the counts of the
-// reference codes in spite of these differences. A kernel counts as verified only if its results agree with
-// the published results within the published tolerance.
+// state of a cell, without the 5x5 matrices that lu.f90 fills. In spite of these differences, the operation
+// counts are those of the reference codes. A kernel counts as verified only if its results agree with the
+// published results within the published tolerance.
 //
 // Every function that takes a communicator is collective over that communicator.
 package npb

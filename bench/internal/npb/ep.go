@@ -11,13 +11,14 @@ import (
 
 const (
 	epBatch     = 1 << 16 // number of pairs in a batch (mk of ep.f90)
-	epChunk     = 1 << 10 // number of pairs processed at a time, so that their arrays stay in the first-level cache
+	epChunk     = 1 << 10 // number of pairs processed at a time; such arrays stay in the first-level cache
 	epAnnuli    = 10      // number of annuli in which deviates are counted
 	epTolerance = 1e-8    // tolerance of verify.f90
 )
 
-// epProblem is a row of the class table of EP: 2^log2Pairs pairs, the published sums of the absolute
-// values of the deviates (NPB 3.4.2 and later), and the published number of accepted pairs.
+// epProblem is a row of the class table of EP. A problem has 2^log2Pairs pairs. The row also has the
+// published sums of the absolute values of the deviates (NPB 3.4.2 and later), and the published number of
+// accepted pairs.
 type epProblem struct {
 	log2Pairs      int
 	sumX, sumY, gc float64
@@ -30,15 +31,15 @@ var epProblems = map[Class]epProblem{
 	"B": {30, 6.728927543423024e8, 6.728951822504275e8, 843345606},
 }
 
-// epSums holds the sums of EP over pairs of deviates: of the absolute values of each component, and
-// the number of pairs in each annulus.
+// epSums holds the results of EP for pairs of deviates: the sums of the absolute values of each component,
+// and the number of pairs in each annulus.
 type epSums struct {
 	x, y  float64
 	count [epAnnuli]int64
 }
 
 // EP makes pairs of Gaussian deviates by the acceptance-rejection method, adds them and counts them by
-// annulus. The number of ranks may be any number up to the number of batches.
+// annulus. The number of ranks must not exceed the number of batches.
 func EP(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := epProblems[class]
 	if !ok {
@@ -125,8 +126,8 @@ func (s *epSums) addBatch(batch int) {
 }
 
 // epAccept stores the pairs inside the unit circle at the front of x and y, and the squares of their
-// distances from the origin in t, and returns their number. It has no branch that depends on the random
-// numbers. The processor would mispredict such a branch in one of five executions.
+// distances from the origin in t. It returns the number of these pairs. No branch depends on the random
+// numbers, because the processor would mispredict such a branch in one of five executions.
 func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
 	n := 0
 	for i := range epChunk {

@@ -1,6 +1,7 @@
 package npb
 
-// Transform transforms columns of length n that lie beside each other, at x[at[p]:].
+// Transform transforms columns of length n. Point p of all columns is at x[at[p]:], one column beside the
+// other.
 func Transform(n, columns int, x []complex128, at []int, inverse bool) {
 	newTransform(n, columns/lanes).turn(x, at, x, at, inverse)
 }

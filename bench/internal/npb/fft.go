@@ -9,10 +9,10 @@ import (
 // lanes is the number of transforms whose values an octet (row.Octet) holds.
 const lanes = row.Octet / 2
 
-// transform computes unscaled complex Fourier transforms of length n, a power of two of at least 8. It
-// uses Stockham's algorithm in passes of radix 4 and, if the exponent is odd, a last pass of radix 2.
-// It computes groups*lanes transforms at once. Their values are interleaved, so that the loops read
-// whole cache lines, and all transforms use the same roots.
+// transform computes unscaled complex Fourier transforms of length n, a power of two of at least 8. It uses
+// Stockham's algorithm in passes of radix 4 and, if the exponent is odd, a last pass of radix 2. It computes
+// groups*lanes transforms at once. The values of these transforms are interleaved, so that the loops read
+// whole cache lines. All transforms use the same roots.
 type transform struct {
 	n, groups         int
 	forward, backward [][]float64 // the roots of unity of each pass
@@ -29,8 +29,8 @@ func newTransform(n, groups int) *transform {
 	return f
 }
 
-// roots returns the real and imaginary parts of exp(sign 2 pi i k p/n) for each p below n/4 and k of
-// 1, 2 and 3.
+// roots returns the real and imaginary parts of exp(sign 2 pi i k p/n), for each p below n/4 and each k from
+// 1 to 3.
 func roots(n int, sign float64) []float64 {
 	w := make([]float64, 0, n/4*6)
 	for p := range n / 4 {
@@ -62,8 +62,8 @@ func (f *transform) run(inverse bool) []float64 {
 	return x
 }
 
-// turn transforms groups*lanes values at src[from[p]:] for every point p, and stores the results at
-// dst[to[p]:]. dst and src may be the same memory.
+// turn does groups*lanes transforms. It reads the values of point p at src[from[p]:], and stores the results
+// of point p at dst[to[p]:]. dst and src may be the same memory.
 func (f *transform) turn(dst []complex128, to []int, src []complex128, from []int, inverse bool) {
 	row.Split(f.a, src, from, f.groups)
 	row.Join(dst, f.run(inverse), to, f.groups)

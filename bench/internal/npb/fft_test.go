@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb"
 )
 
-// TestTransformEqualsDefinition compares strided transforms and transforms in place with the sum
-// that defines them, and the inverse transform with the input.
+// TestTransformEqualsDefinition compares strided transforms and transforms in place with the sum that defines
+// the transform. It also compares the inverse of each transform with the input.
 func TestTransformEqualsDefinition(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := 8; n <= 512; n *= 2 {

@@ -9,10 +9,10 @@ const (
 	pressure   = gamma - 1
 	viscous    = 0.1                     // c3*c4 of lu.f90
 	conducting = gamma * gamma * viscous // c1*c3*c4*c5
-	third      = 4.0 / 3                 // on each axis, factor of the viscous term of the velocity along the axis
+	third      = 4.0 / 3                 // factor of the viscous term of the velocity component along an axis
 	fourth     = 0.25                    // coefficient of the dissipation by fourth differences
 	relaxation = 1.2
-	ghosts     = 2 // neighbours' rows that a rank keeps before and after its own
+	ghosts     = 2 // number of the neighbour's rows that a rank keeps on each side of its own rows
 )
 
 // Message tags. The forward sweep passes on rows with luForth, and the backward sweep with luBack. The method
@@ -27,8 +27,8 @@ const (
 // cell holds the conserved quantities at a point: density, momentum, energy.
 type cell [5]float64
 
-// state holds the quantities that the equations derive from a cell: 1/density, velocity, half of
-// the square of the velocity, energy/density, enthalpy (energy flux/momentum), pressure.
+// state holds the quantities that are computed from a cell for the equations: 1/density, velocity, half of
+// the square of the velocity, energy/density, enthalpy (energy flux/momentum) and pressure.
 type state struct {
 	inverse, vx, vy, vz, half, energy, enthalpy, pressure float64
 }
@@ -43,7 +43,7 @@ type flow struct {
 	dt                float64
 	t1, t2, t3        float64 // 1/h^2, 1/(2h), 1/h
 	initial, u        []cell
-	r, force          []cell // r: residual, or in a sweep the correction; force: residual of the exact solution
+	r, force          []cell // r: residual, in a sweep the correction; force: residual of the exact solution
 	states            []state
 	outgoing, arrived []cell
 	diagonal          diagonal
@@ -94,8 +94,8 @@ func (f *flow) set(u []cell, value func(x, y, z float64) cell) {
 }
 
 // exactTerms are the coefficients of the exact solution, which is a polynomial. The first coefficient is the
-// constant. The next ones are those of x, y and z, then of their squares, of their cubes and of their fourth
-// powers.
+// constant. The coefficients of x, y and z follow, then those of their squares, of their cubes and of their
+// fourth powers.
 var exactTerms = [5][13]float64{
 	{2, 0, 0, 4, 5, 3, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
 	{1, 0, 0, 0, 1, 2, 3, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},
@@ -175,9 +175,9 @@ func (f *flow) halo() error {
 	return f.shift(f.first, f.previous, last, f.next, luPrev)
 }
 
-// shift sends rows j and j+1 of every plane to one neighbour, whose rank is the argument to. It receives rows
-// other and other+1 of every plane from the other neighbour, whose rank is the argument from. If to is below
-// 0, shift sends nothing. If from is below 0, it receives nothing.
+// shift sends rows j and j+1 of every plane to one neighbour, whose rank is the argument to. It receives two
+// rows of every plane, beginning with the row that the argument other names, from the other neighbour, whose
+// rank is the argument from. If to is below 0, shift sends nothing. If from is below 0, it receives nothing.
 func (f *flow) shift(j, to, other, from, tag int) error {
 	size := ghosts * f.n
 	if to >= 0 {

@@ -1,13 +1,13 @@
 package npb
 
-// fivePoints holds the factors of a five-point stencil on one axis. The factors are for the cells from two
-// before the center to two after the center. The stencil combines diffusion by second differences and
+// fivePoints holds the factors of a five-point stencil on one axis, from the cell two places before the
+// center to the cell two places after the center. The stencil combines diffusion by second differences and
 // dissipation by fourth differences.
 type fivePoints [5]float64
 
 // factors returns the factors at place i of an axis with diffusion d. They are the factors of the second
-// difference times d*t1, minus the factors of the dissipation. The dissipation is the fourth difference times
-// the constant named fourth. Near the border the fourth difference has fewer points.
+// difference times d*t1, minus the factors of the fourth difference times the constant fourth. Near the
+// border, the fourth difference has fewer points.
 func (f *flow) factors(i int, d float64) fivePoints {
 	c := fivePoints{1, -4, 6, -4, 1}
 	switch i {
@@ -33,7 +33,7 @@ const (
 	diffusionZ  = 1
 )
 
-// residual stores the sum of the spatial terms of the equations, without the force, in r, at all
+// residual stores the sum of the spatial terms of the equations, without the force, in r. It does so at all
 // cells of this rank that are not on the border.
 func (f *flow) residual() {
 	from, to := f.inner()
@@ -49,7 +49,7 @@ func (f *flow) residual() {
 func (f *flow) linear(k, j int) {
 	n, at := f.n, f.at(k, j)
 	row := func(k, j int) []cell {
-		k = min(max(k, 0), n-1) // for a plane outside the box, any plane can be used, because its factor is 0
+		k = min(max(k, 0), n-1) // any plane may replace a plane outside the box, whose factor is 0
 		return f.u[f.at(k, j):][:n]
 	}
 	cz, cy := f.factors(k, diffusionZ), f.factors(j, diffusionXY)

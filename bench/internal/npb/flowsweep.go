@@ -2,12 +2,12 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// The sweeps solve (D+wL) D^-1 (D+wU) x = dt*r. The blocks of L and U are the Jacobians of the fluxes
-// of a neighbouring cell. The products with these blocks are computed from the states of the cells,
-// without the matrices. The blocks of D are lower triangular.
+// The sweeps solve (D+wL) D^-1 (D+wU) x = dt*r. A block of L or U is the Jacobian of the fluxes of a
+// neighbouring cell. The products with these blocks are computed from the states of the cells, without the
+// matrices. The blocks of D are lower triangular.
 
-// axis holds the coefficients of one axis in a sweep, scaled by w*dt. They are the coefficients of
-// convection, of viscosity, and of the diffusion. The diffusion is the same for all quantities.
+// axis holds the coefficients of convection, viscosity and diffusion of one axis in a sweep, scaled by w*dt.
+// The diffusion is the same for all quantities.
 type axis struct{ convection, viscosity, diffusion float64 }
 
 func (f *flow) axis(sign, diffusion float64) axis {
@@ -16,8 +16,9 @@ func (f *flow) axis(sign, diffusion float64) axis {
 }
 
 // diagonal holds the coefficients of the blocks of D. The field all is the coefficient on the diagonal, for
-// every quantity. The other fields are further coefficients: momentumX, momentumY and momentumZ in the rows
-// of the momentum, and energyX, energyY, energyZ and temperature in the row of the energy.
+// every quantity. The fields momentumX, momentumY and momentumZ are further coefficients in the rows of the
+// momentum. The fields energyX, energyY, energyZ and temperature are further coefficients in the row of the
+// energy.
 type diagonal struct {
 	all                                    float64
 	inverse                                float64 // 1/all
@@ -44,9 +45,9 @@ func (d *diagonal) solve(b *cell, s *state) {
 	b[0], b[1], b[2], b[3], b[4] = mass, mx, my, mz, e/(d.all+d.temperature*s.inverse)
 }
 
-// common returns the terms that the products of x with the Jacobians of the three axes have in common:
-// the change of each component of velocity by x (yx, yy, yz), the change of q = density*v^2/2 (dq), and
-// the energy that viscosity and conduction transport, without the extra term of the axis itself (heat).
+// common returns the terms that the products of x with the Jacobians of the three axes have in common. yx, yy
+// and yz are the changes of the components of velocity by x. dq is the change of q = density*v^2/2. heat is
+// the energy that viscosity and conduction transport, without the extra term of each axis.
 func common(x *cell, s *state) (yx, yy, yz, dq, heat float64) {
 	yx, yy, yz = (x[1]-s.vx*x[0])*s.inverse, (x[2]-s.vy*x[0])*s.inverse, (x[3]-s.vz*x[0])*s.inverse
 	dq = s.vx*x[1] + s.vy*x[2] + s.vz*x[3] - s.half*x[0]
@@ -54,8 +55,8 @@ func common(x *cell, s *state) (yx, yy, yz, dq, heat float64) {
 	return yx, yy, yz, dq, heat
 }
 
-// addX adds to b the product of the block of a neighbour on the x axis, which has state s, with the
-// neighbour's correction x.
+// addX adds a product to b: the block of a neighbour on the x axis times the correction x of that neighbour.
+// The state of the neighbour is s.
 func (a axis) addX(b, x *cell, s *state) {
 	yx, yy, yz, dq, heat := common(x, s)
 	t, v, d := a.convection, a.viscosity, a.diffusion

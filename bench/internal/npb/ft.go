@@ -47,8 +47,9 @@ var ftProblems = map[Class]ftProblem{
 }
 
 // FT solves a diffusion equation by Fourier transforms in three dimensions. It does one forward transform,
-// and an inverse transform in each step. Each rank has a slab of the box. In each transform an all-to-all
-// transposes the box. The number of ranks must be a power of two, at most ny and nz.
+// and then an inverse transform in each step. Each rank has a slab of the box. In each transform, an
+// all-to-all redistributes the box among the ranks. The number of ranks must be a power of two, at most ny
+// and nz.
 func FT(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := ftProblems[class]
 	if !ok {

@@ -15,8 +15,8 @@ const (
 )
 
 // isProblem is a row of the class table of IS (is.c): 2^log2Keys keys below 2^log2Max in 2^log2Buckets
-// buckets. The key at the global position testIndex[i] must have the rank testRank[i] + drift(i, it) in
-// iteration number it. The rank of a key is its place in the sorted sequence.
+// buckets. The rank of a key is its place in the sorted sequence. In iteration it, the key at the global
+// position testIndex[i] must have the rank testRank[i] + drift(i, it).
 type isProblem struct {
 	log2Keys, log2Max, log2Buckets int
 	testIndex, testRank            [isTests]int
@@ -112,7 +112,8 @@ func IS(c *runtime.Comm, class Class) (*Report, error) {
 }
 
 // powerOfTwo returns an error if a kernel cannot run on size ranks. size must be a power of two, as the
-// reference codes require. It must not exceed the argument most, which is the number of parts of the problem.
+// reference codes require. size must also not exceed the argument most, which is the number of parts of the
+// problem.
 func powerOfTwo(kernel string, size, most int) error {
 	if size < 1 || size&(size-1) != 0 {
 		return fmt.Errorf("npb: %s needs a power of two of ranks, not %d", kernel, size)

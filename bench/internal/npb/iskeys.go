@@ -18,21 +18,21 @@ type keys struct {
 
 	buckets int
 	// counts holds the number of this rank's keys in each bucket. totals holds the number of all ranks' keys
-	// in each bucket. After the last bucket, counts contains the keys under test that this rank has, and
+	// in each bucket. Behind the last bucket, counts contains the keys under test that this rank has, and
 	// totals contains all keys under test.
 	counts, totals [isBuckets + isTests]int32
 	owners         [isBuckets]int32 // the rank that owns each bucket
-	next           [isBuckets]int32 // the index in sorted of the next key for each rank
+	next           [isBuckets]int32 // for each rank, the index in sorted for the next key that this rank owns
 	sorted         []int32          // the keys of mine, ordered by the rank that owns their bucket
 
 	sends, receives []int32 // the number of keys to send to and to receive from each rank
-	arrived         []int32 // memory for keys from other ranks, of buckets that this rank owns
+	arrived         []int32 // memory for the keys that arrive from other ranks
 	own             []int32 // the part of sorted with the keys that this rank owns
 	requests        []runtime.Request
 
 	lowest int32   // the lowest key value of the buckets that this rank owns
 	below  int     // the number of keys in the buckets of lower ranks
-	places []int32 // places[v]: the number of keys from lowest to lowest+v, including both
+	places []int32 // places[v]: the number of keys with values from lowest to lowest+v, including both
 }
 
 func newKeys(c *runtime.Comm, problem isProblem) *keys {
@@ -76,8 +76,8 @@ func (k *keys) rank(it int) (passed int, err error) {
 }
 
 // sortByOwner copies this rank's keys to the slice sorted, in the order of the ranks that own their buckets.
-// The reference code orders the keys by bucket instead. There are so many buckets that most keys would be
-// written to a cache line that is not in the cache.
+// The reference code orders the keys by bucket instead. This would be slower: because of the large number of
+// buckets, most writes of a key would miss the cache.
 func (k *keys) sortByOwner() {
 	var at int32
 	for j, n := range k.sends {
@@ -89,7 +89,7 @@ func (k *keys) sortByOwner() {
 	k.own = k.sorted[first:][:k.sends[k.comm.Rank()]]
 }
 
-// tally counts keys by bucket: it adds them to counts.
+// tally counts keys by bucket. It adds 1 to an element of counts for each key.
 func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	shift &= 31
 	for len(keys) >= 4 {
@@ -127,8 +127,8 @@ func scatter(sorted []int32, next, owners *[isBuckets]int32, keys []int32, shift
 	}
 }
 
-// pickTests stores those keys under test that this rank has after the counts of the buckets. The reduction of
-// the counts therefore gives every rank all keys under test.
+// pickTests stores the keys under test that this rank has. It stores them behind the counts of the buckets,
+// so that the reduction of the counts gives every rank all keys under test.
 func (k *keys) pickTests() {
 	tests := k.counts[k.buckets:]
 	first := k.comm.Rank() * len(k.mine)
@@ -139,8 +139,8 @@ func (k *keys) pickTests() {
 	}
 }
 
-// share assigns consecutive buckets to the ranks. Rank j gets buckets until ranks 0 to j together have at
-// least the fraction (j+1)/size of all keys.
+// share assigns consecutive buckets to the ranks. Rank j gets so many buckets that ranks 0 to j together have
+// at least the fraction (j+1)/size of all keys.
 func (k *keys) share() {
 	size, me := k.comm.Size(), k.comm.Rank()
 	each := 1 << k.problem.log2Keys / size
@@ -167,7 +167,8 @@ func (k *keys) share() {
 	}
 }
 
-// clearPlaces makes places, set to 0, for the number of key values in the buckets of this rank.
+// clearPlaces makes the slice places, with one element of value 0 for each of the key values in the buckets
+// of this rank.
 func (k *keys) clearPlaces(values int) {
 	if cap(k.places) < values {
 		k.places = make([]int32, values)
@@ -177,7 +178,7 @@ func (k *keys) clearPlaces(values int) {
 }
 
 // exchange sends the keys to the ranks that own their buckets, and counts the keys in the buckets of this
-// rank. It does not copy keys that stay at this rank, and counts them while messages are in flight.
+// rank. It does not copy the keys that stay at this rank. It counts these keys while messages are in flight.
 func (k *keys) exchange() error {
 	if err := collectives.AllToAll(k.comm, k.sends, k.receives); err != nil {
 		return err
@@ -217,7 +218,7 @@ func (k *keys) exchange() error {
 	return nil
 }
 
-// count adds keys to the histogram of this rank's key values, which is in places.
+// count adds keys to the histogram of this rank's key values. The histogram is in the field places.
 func (k *keys) count(some []int32) {
 	places, lowest := k.places, k.lowest
 	for len(some) >= 4 {

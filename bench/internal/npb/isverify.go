@@ -3,8 +3,8 @@ package npb
 import "github.com/gorun-hpc/gorun/runtime"
 
 // verify sorts the keys of the last iteration by their ranks. It returns how many keys of this rank are at
-// least as large as the key before them. The result is correct only if this number is the number of the
-// rank's keys. The key before the first key of this rank is the last key of the lower ranks.
+// least as large as the key before them in the sorted sequence. The key before the first key of this rank is
+// the last key of the lower ranks. The order is correct only if verify returns the number of the rank's keys.
 func (k *keys) verify() (int64, error) {
 	var all int
 	if n := len(k.places); n > 0 {
@@ -12,7 +12,7 @@ func (k *keys) verify() (int64, error) {
 	}
 	ordered := make([]int32, all)
 	for i := range ordered {
-		ordered[i] = -1 // if no key is stored at a place, it counts as out of order
+		ordered[i] = -1 // a place at which no key is stored counts as out of order
 	}
 	var others int
 	for from, n := range k.receives {
@@ -42,8 +42,8 @@ func (k *keys) verify() (int64, error) {
 }
 
 // lastBelow receives the largest key of the lower ranks from the previous rank, and returns that key. It
-// sends the largest key of the ranks up to this rank to the next rank. A rank without keys sends the key that
-// it has received.
+// sends the largest key of this rank to the next rank. A rank without keys sends the key that it has
+// received.
 func (k *keys) lastBelow(ordered []int32) (int32, error) {
 	rank, previous := k.comm.Rank(), []int32{0}
 	if rank > 0 {

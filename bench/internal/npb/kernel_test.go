@@ -62,8 +62,8 @@ func TestLargerClasses(t *testing.T) {
 	}
 }
 
-// TestKernelsRefuse checks that every kernel refuses a class that it does not have, and that
-// every kernel except EP refuses a number of ranks that is not a power of two.
+// TestKernelsRefuse checks that every kernel refuses a class that it does not have. Every kernel except EP
+// must also refuse a number of ranks that is not a power of two.
 func TestKernelsRefuse(t *testing.T) {
 	for name, kernel := range kernels {
 		require.ErrorContains(t, runtime.Local(1, func(w *runtime.World) error {

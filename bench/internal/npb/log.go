@@ -2,9 +2,9 @@ package npb
 
 import "math"
 
-// A logarithm for EP, which computes one logarithm per pair of numbers. math.Log has two dependent divisions.
-// logs looks up a reciprocal and does not divide, so that the processor overlaps several iterations. The
-// error is below 1e-15 of max(1, |log x|).
+// The function logs is for EP, which computes one logarithm per accepted pair of numbers. math.Log has two
+// divisions that depend on each other. logs looks up a reciprocal instead, so that the processor overlaps
+// several iterations. The error of logs is below 1e-15 of max(1, |log x|).
 
 const (
 	logBits = 7 // number of leading bits of the mantissa that index the table
@@ -34,8 +34,8 @@ func makeLogTable() *[1 << logBits]logPoint {
 	return table
 }
 
-// logs stores the natural logarithms of x in y. The elements of x must be positive, finite and
-// normal. logs takes slices because its body is too large to be inlined.
+// logs stores the natural logarithms of x in y. The elements of x must be positive, finite and normal. logs
+// takes slices, because the compiler would not inline a function with so large a body.
 func logs(y, x []float64) {
 	table := logTable
 	y = y[:len(x)]
@@ -45,7 +45,8 @@ func logs(y, x []float64) {
 		point := &table[scaled>>(52-logBits)&(1<<logBits-1)]
 		exponent := float64(int64(scaled) >> 52)
 		r := math.Float64frombits(bits-scaled&(0xfff<<52))*point.reciprocal - 1
-		// log(1+r) by its series. |r| <= 2^-7, and the first omitted term is r^8/8.
+		// The following lines compute log(1+r) by its series. |r| <= 2^-7, and the first omitted term is
+		// r^8/8.
 		r2 := r * r
 		high := (1.0/5 - r*(1.0/6)) + r2*(1.0/7)
 		low := r*(1.0/3) - 0.5

@@ -13,7 +13,7 @@ const (
 	luRows      = 3    // the fewest rows of a rank
 )
 
-// luProblem is a row of the class table of LU: a cube of n points a side, the published root mean
+// luProblem is a row of the class table of LU for a cube of n points a side. It has the published root mean
 // squares of the residual and of the error, and the published surface integral.
 type luProblem struct {
 	n, steps        int
@@ -51,9 +51,9 @@ var luProblems = map[Class]luProblem{
 
 // LU steps the Navier-Stokes equations of a compressible fluid towards a steady state by symmetric successive
 // over-relaxation. Each rank has a slab of rows. A sweep goes plane by plane, and row by row within a plane.
-// For this reason, the ranks form a pipeline: when a rank has finished its rows of a plane, it passes the
-// last row to the next rank and begins the next plane. The number of ranks must be a power of two, and every
-// rank needs at least three rows.
+// In a sweep, the ranks form a pipeline. When a rank has finished its rows of a plane, it passes its last row
+// to the next rank and begins the next plane. The number of ranks must be a power of two, and every rank
+// needs at least three rows.
 func LU(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := luProblems[class]
 	if !ok {

@@ -85,9 +85,9 @@ type multigrid struct {
 	smoother row.Weights
 	levels   []*level
 	v        grid // right-hand side of the equation
-	part     grid // this rank's planes of the finest whole level, before all ranks gather it
+	part     grid // this rank's planes of the finest whole level, before the planes of all ranks are gathered
 	cycles   int
-	rows     [3][]float64 // sums of rows for the stencils
+	rows     [3][]float64 // memory for the sums of rows in a stencil
 	reads    row.Stencil
 }
 
@@ -100,7 +100,7 @@ type level struct {
 	firstPlane int // the number of planes before the planes of this rank
 }
 
-// mgWhole is the side, in points, up to which a level is whole for any number of ranks.
+// mgWhole is the largest side, in points, of a level that is whole for any number of ranks.
 const mgWhole = 8
 
 func newMultigrid(c *runtime.Comm, problem mgProblem) *multigrid {
@@ -183,7 +183,7 @@ func (m *multigrid) cycle() error {
 }
 
 // correct adds the interpolated solution of the coarser level to the solution of l, and computes the
-// residual. It computes the residual of a plane after it has corrected the next plane.
+// residual. The residual of a plane can be computed only after the next plane is corrected.
 func (m *multigrid) correct(l, coarse *level) {
 	right, top := l.r, l == m.top()
 	if top {

@@ -3,8 +3,8 @@ package npb
 import "github.com/gorun-hpc/gorun/runtime"
 
 // Tags of the planes that a rank sends to the next rank (mgUp) and to the previous rank (mgDown). In a job of
-// two ranks, each rank is both the next and the previous rank of the other rank. The tag then distinguishes
-// the two messages.
+// two ranks, each rank is both the next and the previous rank of the other rank. In such a job, the tag
+// distinguishes the two messages between the ranks.
 const (
 	mgUp   = 1
 	mgDown = 2
@@ -47,14 +47,13 @@ func wrap(row []float64) {
 	row[0], row[n+1] = row[n], row[1]
 }
 
-// wrapPlane makes plane k periodic. Its rows must be periodic already.
+// wrapPlane makes plane k periodic. The rows of the plane must already be periodic.
 func (g grid) wrapPlane(k int) {
 	copy(g.row(k, 0), g.row(k, g.side))
 	copy(g.row(k, g.side+1), g.row(k, 1))
 }
 
-// halo receives the planes before and after the planes of this rank. The kernels have already made
-// each plane periodic.
+// halo receives the planes before and after the planes of this rank. Each plane must already be periodic.
 func (m *multigrid) halo(l *level, g grid) error {
 	first, last := g.plane(1), g.plane(g.planes)
 	before, after := g.plane(0), g.plane(g.planes+1)

@@ -45,8 +45,8 @@ func (m *multigrid) load() error {
 	return nil
 }
 
-// collect returns the candidates of all ranks. Every rank contributes the same number of
-// candidates, because a rank has more points than both lists contain.
+// collect returns the candidates of all ranks. Every rank contributes the same number of candidates, because
+// every rank has at least as many points as its two lists can contain.
 func (m *multigrid) collect(found *candidates) (values []float64, places []int64, err error) {
 	n := 2 * mgCharges
 	mine, at := make([]float64, 0, n), make([]int64, 0, n)

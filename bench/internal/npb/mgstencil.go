@@ -2,15 +2,15 @@ package npb
 
 import "github.com/gorun-hpc/gorun/bench/internal/npb/row"
 
-// The operators of MG are stencils of 27 points. The sum of a row of plane k-1 and the same row
-// of plane k+1 is computed once and serves three rows of results.
+// The operators of MG are stencils of 27 points. The sum of a row of plane k-1 and the same row of plane k+1
+// is computed once, and is then used for three rows of results.
 
 // mgOperator is A: the coefficients of the centre, the edges and the corners. The coefficient of
 // the faces is 0.
 var mgOperator = row.Weights{-8.0 / 3, 1.0 / 6, 1.0 / 12}
 
-// stencil returns the rows of g that the stencil reads for row 1 of plane k. The result belongs
-// to m; next advances it.
+// stencil returns the rows of g that the stencil reads for row 1 of plane k. The result is a part of m, and
+// the method next changes it to the next row.
 func (m *multigrid) stencil(g grid, k int) *row.Stencil {
 	n := g.side + 2
 	s := &m.reads
@@ -79,8 +79,8 @@ func restrict(coarse, fine grid) {
 }
 
 // prolong adds Q*coarse, the interpolation of coarse, to plane k of fine. k may also be 0 or fine.planes+1,
-// which are copies of the neighbours' planes. first is the number of the plane of coarse that coincides with
-// plane 0 of fine.
+// which are the numbers of the copies of the neighbours' planes. first is the number of the plane of coarse
+// that coincides with plane 0 of fine.
 func (m *multigrid) prolong(fine, coarse grid, k, first int) {
 	z := first + k/2
 	for j := 1; j <= fine.side; j++ {

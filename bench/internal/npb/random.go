@@ -1,7 +1,7 @@
 package npb
 
 // The random numbers of NPB (common/randi8.f90): the next state is x' = a*x mod 2^46, and the number is x' *
-// 2^-46. The product may overflow 64 bits, because only its low 46 bits are used.
+// 2^-46. The product may overflow 64 bits. This is harmless, because only its low 46 bits are used.
 const (
 	multiplier = 1220703125 // 5^13
 	modMask    = 1<<46 - 1
@@ -14,13 +14,13 @@ const (
 // Random is the state of a generator: its last number as an integer, or its seed.
 type Random uint64
 
-// Next returns the next number, in (0, 1). The seed itself is never returned.
+// Next returns the next number, which is above 0 and below 1. It never returns the seed itself.
 func (r *Random) Next() float64 {
 	*r = Random(uint64(*r) * multiplier & modMask)
 	return float64(*r) * unit
 }
 
-// Fill stores the next len(y) numbers in y, the same numbers that len(y) calls of Next return. It
+// Fill stores the next len(y) numbers in y. They are the same numbers that len(y) calls of Next return. Fill
 // computes four interleaved streams to hide the latency of the multiplication.
 func (r *Random) Fill(y []float64) {
 	const (

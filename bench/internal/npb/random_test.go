@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb"
 )
 
-// vectors holds the first states after each seed, and the millionth state.
+// vectors holds, for each seed, the first states after the seed and the millionth state.
 var vectors = []struct {
 	seed     npb.Random
 	first    []npb.Random

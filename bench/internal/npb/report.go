@@ -16,13 +16,13 @@ type Report struct {
 	Size       string // problem size in the kernel's own unit
 	Iterations int
 	Ranks      int
-	Time       time.Duration // of the slowest rank, timed part only
+	Time       time.Duration // time of the slowest rank, in the timed part only
 	Mops       float64       // millions of operations per second, all ranks together
 	Operation  string        // the kind of operation that Mops counts
 	Values     []Value
 }
 
-// Value is one result of a kernel that is compared with the published one.
+// Value is one result of a kernel, and the published result with which it is compared.
 type Value struct {
 	Name      string
 	Got, Want float64

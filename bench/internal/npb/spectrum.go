@@ -8,17 +8,18 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Each transform along y or z processes several columns at a time. The constant groups is their number in
-// octets, and the constant across is their number in columns. So many columns are enough bytes of each row to
-// make the access to another page worthwhile.
+// Each transform along y or z processes several columns at a time. The constant groups is the number of
+// octets in which these columns are, and the constant across is the number of the columns. With several
+// columns, each access to another page reads or writes more bytes.
 const (
 	groups = 2
 	across = groups * lanes
 )
 
-// spectrum is a rank's part of FT. In space, a rank has planes of the box, [z][y][x]. Of the spectrum, a rank
-// has some rows of every plane, also as [z][y][x]. An all-to-all converts one distribution to the other. Its
-// blocks have the layout [rank][z][y][x], where z counts the rank's planes and y its rows.
+// spectrum is a rank's part of FT. Of the values in space, a rank has some whole planes of the box,
+// [z][y][x]. Of the spectrum, a rank has some rows of every plane, also as [z][y][x]. An all-to-all converts
+// one distribution to the other. The blocks of the all-to-all have the layout [rank][z][y][x], where z counts
+// the planes of one rank and y the rows of the other rank.
 type spectrum struct {
 	comm         *runtime.Comm
 	nx, ny, nz   int
@@ -69,7 +70,7 @@ func (s *spectrum) solve() ([]complex128, error) {
 	return sums, nil
 }
 
-// fill computes the tables. It stores the initial values in work; these values are in space.
+// fill computes the tables. It stores the initial values, which are values in space, in work.
 func (s *spectrum) fill() {
 	s.x, s.y, s.z = newTransform(s.nx, 1), newTransform(s.ny, groups), newTransform(s.nz, groups)
 	s.fx, s.fy, s.fz = decay(s.nx), decay(s.ny), decay(s.nz)
@@ -117,7 +118,7 @@ func (s *spectrum) analyse() error {
 	return nil
 }
 
-// advance does one step of the spectrum and stores its inverse transform along z in turned.
+// advance does one step of the spectrum, and stores the inverse transform of the spectrum along z in turned.
 func (s *spectrum) advance() {
 	first := s.comm.Rank() * s.rows
 	for j := range s.rows {
@@ -133,8 +134,8 @@ func (s *spectrum) advance() {
 	}
 }
 
-// synthesize completes the inverse transform that advance began, and stores the values in work. These values
-// are in space again.
+// synthesize completes the inverse transform that advance began, and stores the result, the values in space,
+// in work.
 func (s *spectrum) synthesize() error {
 	if err := collectives.AllToAll(s.comm, s.turned, s.work); err != nil {
 		return err

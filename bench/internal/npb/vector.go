@@ -3,7 +3,7 @@ package npb
 import "math"
 
 // The vector loops of CG. dot keeps four partial sums, and advance keeps two. Both add their partial sums in
-// a fixed order. With a single sum, each element would take the latency of an addition.
+// a fixed order. With a single sum, each addition would have to wait for the previous one.
 
 // root returns the n-th root of v.
 func root(v float64, n int) float64 { return math.Pow(v, 1/float64(n)) }

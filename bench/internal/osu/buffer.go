@@ -17,7 +17,7 @@ type Element interface {
 // Body is a benchmark over elements of one type. Every rank runs it.
 type Body func(w *runtime.World, o *Options) error
 
-// Bodies contains the instances of a benchmark for each value of -type.
+// Bodies contains the instance of a benchmark for each value of -type.
 type Bodies struct{ Byte, Int64, Float32, Float64 Body }
 
 // Run runs the instance for the value of -type.
@@ -40,8 +40,8 @@ func Count[T Element](size int) int {
 	return (size + width - 1) / width
 }
 
-// Slice returns n elements from the arena if o.Arena is true, otherwise from the heap. It writes
-// each element once, so that the memory is faulted in. The slice is valid until the job ends.
+// Slice returns n elements from the arena if o.Arena is true, otherwise from the heap. Slice writes each
+// element once, so that the memory is faulted in. The slice is valid until the job ends.
 func Slice[T Element](w *runtime.World, o *Options, n int) ([]T, error) {
 	var slice []T
 	if o.Arena {

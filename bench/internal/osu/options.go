@@ -16,14 +16,14 @@ import (
 // largeSize is the size in bytes above which a benchmark does fewer iterations.
 const largeSize = 8192
 
-// Counts contains the numbers of timed iterations and of the untimed warm-up iterations before
-// them, for sizes up to 8 KiB and for larger sizes.
+// Counts contains numbers of iterations: of the timed iterations, and of the untimed warm-up iterations
+// before them. There are separate numbers for sizes up to 8 KiB and for larger sizes.
 type Counts struct {
 	Small, SmallWarmup, Large, LargeWarmup int
 }
 
-// The counts are those of OSU, except MessageRate, which this package sets. With OSU's counts, 100 windows of
-// 64 small messages take half a millisecond, which is too short to be measured.
+// The counts are those of OSU, except MessageRate. OSU's 100 windows of 64 small messages take half a
+// millisecond, which is too short to be measured.
 var (
 	Latency     = Counts{10000, 100, 1000, 10}
 	Bandwidth   = Counts{100, 10, 20, 2}
@@ -63,8 +63,8 @@ func Define(title, sizes string, counts Counts) *Options {
 	return o
 }
 
-// Main parses the command line, runs a benchmark that needs at least the given number of ranks, and
-// does not return. Flags of the benchmark's own must be defined before the call.
+// Main parses the command line, runs a benchmark that needs at least the given number of ranks, and does not
+// return. The benchmark must define its own flags before the call.
 func (o *Options) Main(ranks int, run func(w *runtime.World, o *Options) error) {
 	o.Parse()
 	runtime.Main(func(w *runtime.World) error {
@@ -75,8 +75,8 @@ func (o *Options) Main(ranks int, run func(w *runtime.World, o *Options) error) 
 	})
 }
 
-// Parse parses the command line. If it is invalid, Parse prints one line in each rank and ends the program.
-// If the user asks for help, only rank 0 prints the help.
+// Parse parses the command line. If the command line is invalid, Parse prints one line in each rank and ends
+// the program. If the user asks for help, only rank 0 prints the help.
 func (o *Options) Parse() {
 	flag.CommandLine.Init(o.Title, flag.ContinueOnError)
 	flag.CommandLine.SetOutput(io.Discard)
@@ -117,8 +117,8 @@ func (o *Options) Loops(size int) (timed, warmup int) {
 	return timed, warmup
 }
 
-// ParseSizes parses "min:max", which means min and its doublings up to max, or a comma-separated
-// list. A number may end in K or M.
+// ParseSizes parses "min:max" or a comma-separated list. "min:max" means min, 2*min, 4*min and so on up to
+// max. A number may end in K or M.
 func ParseSizes(s string) ([]int, error) {
 	if low, high, ok := strings.Cut(s, ":"); ok {
 		first, err := parseSize(low)

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Table prints each row of a benchmark when it has been measured or, with -json, all rows
-// at the end. Only rank 0 prints.
+// Table prints each row of a benchmark when the row has been measured. With -json, it prints all rows at the
+// end. Only rank 0 prints.
 type Table struct {
 	out     io.Writer
 	options *Options
@@ -52,8 +52,8 @@ func NewTable(w *runtime.World, o *Options, columns ...string) (*Table, error) {
 	return t, err
 }
 
-// Rows calls measure for every size of the options, adds a row when its values are known,
-// and ends the table.
+// Rows calls measure for every size of the options, adds a row with the values that measure returns, and ends
+// the table.
 func (t *Table) Rows(measure func(size int) ([]float64, error)) error {
 	for _, size := range t.options.Sizes {
 		values, err := measure(size)

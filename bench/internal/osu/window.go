@@ -17,13 +17,14 @@ type Stream[T Element] struct {
 	Send     []T // memory of the messages; if it is nil, this rank sends nothing
 	Recv     []T // memory into which every message is received; if it is nil, this rank receives nothing
 	Windows  int // number of timed windows
-	Warmup   int // number of untimed windows before them
+	Warmup   int // number of untimed windows before the timed ones
 	requests []runtime.Request
 	ack      [1]byte
 }
 
-// RunSize runs the test with messages of size bytes, from the start of send and into the start of
-// recv. o sets the numbers of windows. Either send or recv may be nil.
+// RunSize runs the test with messages of size bytes. It sends them from the start of the slice send, and
+// receives them into the start of the slice recv. o sets the numbers of windows. Either send or recv may be
+// nil.
 func (s *Stream[T]) RunSize(o *Options, size int, send, recv []T) (time.Duration, error) {
 	s.Windows, s.Warmup = o.Loops(size)
 	n := Count[T](size)
@@ -49,7 +50,8 @@ func (s *Stream[T]) Run() (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// window sends and receives one window and its acknowledgement.
+// window sends or receives one window and its acknowledgement. In a bidirectional test, it sends and receives
+// a window without acknowledgements.
 func (s *Stream[T]) window() error {
 	s.requests = s.requests[:0]
 	if s.Recv != nil {
@@ -66,7 +68,7 @@ func (s *Stream[T]) window() error {
 		return err
 	}
 	if s.Recv != nil && s.Send != nil {
-		return nil // the end of each direction acknowledges the other direction
+		return nil // no acknowledgement: the rank has received the peer's window
 	}
 	if s.Send != nil {
 		_, err := runtime.Recv(s.Comm, s.ack[:], s.Peer, tagAck)

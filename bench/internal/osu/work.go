@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// alone is how often Compute is timed, after a first call, before Compute is measured together with
-// communication. The shortest time of all these calls counts as the time of Compute alone.
+// alone+1 is the number of calls of Compute that are timed before Compute is measured together with
+// communication. The shortest time of these calls is the time of Compute alone.
 const alone = 10
 
-// Work returns the number of terms that Compute adds up in about the time d, and the shortest measured time
+// Work returns the number of terms for which Compute takes about the time d, and the shortest measured time
 // of Compute with that number of terms.
 func Work(d time.Duration) (terms int, shortest time.Duration) {
 	const sample = 1 << 20
@@ -27,7 +27,8 @@ func shortestOf(terms int) time.Duration {
 	return shortest
 }
 
-// Compute adds up terms of the harmonic series and returns how long that took.
+// Compute adds up the given number of terms of the harmonic series and returns the duration of this
+// computation.
 func Compute(terms int) time.Duration {
 	start, sum := time.Now(), 0.0
 	for i := range terms {

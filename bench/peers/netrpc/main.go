@@ -1,8 +1,7 @@
 // Command netrpc measures net/rpc of the standard library between two processes over loopback TCP. Its values
 // are a sanity check beside bench/actors and protoactor's remote. The command starts a second process of
-// itself as the peer. net/rpc has no one-way messages. In place of a rate of one-way messages, netrpc
-// measures a rate of calls with empty answers. The constant window is the number of calls that are in flight
-// at a time.
+// itself as the peer. Because net/rpc has no one-way messages, netrpc measures the rate of calls with empty
+// answers in their place. The constant window is the number of calls that are in flight at a time.
 //
 //	go -C bench/peers run ./netrpc
 package main
@@ -107,7 +106,8 @@ func measure() error {
 	return nil
 }
 
-// line runs a tenth of a measurement as a warm-up. Then it runs the whole measurement and prints its line.
+// line runs a tenth of a measurement as a warm-up. Then it runs the whole measurement and prints the result
+// as a line.
 func line(name, unit string, run func(scale float64) (float64, error)) error {
 	if _, err := run(*scale / 10); err != nil {
 		return err
@@ -133,7 +133,7 @@ func calls(c *rpc.Client, bytes int, times float64) (float64, error) {
 	return time.Since(start).Seconds() * 1e6 / float64(n), nil
 }
 
-// rate measures the rate of calls in flight, in millions per second.
+// rate measures the rate of calls if many of them are in flight, in millions per second.
 func rate(c *rpc.Client, bytes int, windows float64) (float64, error) {
 	n := max(1, int(windows))
 	in, out := make([]byte, bytes), &struct{}{}

@@ -13,8 +13,8 @@ import (
 //	BytesValue   a payload of 64 bytes or 64 KiB
 //	Int64Value   asks a counter to answer when it has received this number of messages
 //	PID          the actor to send messages to
-//	UInt64Value  how many messages each sender of a founder sends
-//	Int32Value   how many idle actors a founder starts
+//	UInt64Value  number of messages that each sender of a founder sends
+//	Int32Value   number of idle actors that a founder starts
 
 // spawnHost starts the actors that every process has.
 func spawnHost(s *actor.ActorSystem) error {
@@ -42,8 +42,8 @@ func echo(c actor.Context) {
 // record is a message within a process.
 type record [8]int64
 
-// returner forwards messages to an actor. The PID of that actor reaches the returner as a message before the
-// messages that it forwards.
+// returner forwards messages to an actor. The returner gets the PID of that actor as a message before it gets
+// the messages that it forwards.
 type returner struct{ partner *actor.PID }
 
 // Receive implements actor.Actor.
@@ -91,7 +91,7 @@ func (f *founder) Receive(c actor.Context) {
 	case *wrapperspb.Int32Value:
 		for range m.Value {
 			if _, err := f.s.Root.SpawnNamed(actor.PropsFromFunc(func(actor.Context) {}), idleName(f.idle)); err != nil {
-				panic(err) // the supervisor handles it, and the requester gets no answer
+				panic(err) // the supervisor handles the panic, and the requester gets no answer
 			}
 			f.idle++
 		}
@@ -109,7 +109,7 @@ func (f *founder) Receive(c actor.Context) {
 	}
 }
 
-// burst tells a sender what to send.
+// burst tells a sender to send messages to an actor.
 type burst struct {
 	to   *actor.PID
 	each uint64 // the number of messages

@@ -1,6 +1,7 @@
-// Command protoactor measures protoactor's own remote between two processes over loopback TCP, and its actors
-// within a process. bench/actors is compared with its values. The command is a module of its own, so that
-// gorun's module does not depend on gRPC. The command starts a second process of itself as the peer.
+// Command protoactor measures protoactor's package remote between two processes over loopback TCP, and
+// protoactor's actors within a process. Command peers compares the values with the values of bench/actors.
+// The command is a module of its own, so that gorun's module does not depend on gRPC. The command starts a
+// second process of itself as the peer.
 //
 //	go -C bench/peers/protoactor run .
 //	go -C bench/peers/protoactor run . -local
@@ -49,17 +50,18 @@ func main() {
 	}
 }
 
-// system returns an actor system. Its log is discarded. The end of a connection at the end of the peer is not
-// an error in this program, and other errors are returned as errors of a measurement.
+// system returns an actor system. The log of the actor system is discarded. It would report that the
+// connection has ended when the peer ends, which is no error here. Other errors are returned as errors of a
+// measurement.
 func system() *actor.ActorSystem {
 	return actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}))
 }
 
-// connected returns an actor system with a port of its own. The remote has its default configuration, except
-// for the largest message that gRPC receives. That limit is increased, because a batch of messages of 64 KiB
-// exceeds the default.
+// connected returns an actor system with a port of its own. The package remote has its default configuration,
+// with one exception: gRPC may receive larger messages, because a batch of messages of 64 KiB exceeds the
+// default limit.
 func connected() *actor.ActorSystem {
 	s := system()
 	config := remote.Configure("127.0.0.1", 0)

@@ -26,8 +26,8 @@ type measurement struct {
 	run        func(*bench) (float64, error)
 }
 
-// bench is the setup of a measurement: the actor system of this process, the address of the actor
-// system that it measures, and the factor for the numbers of messages.
+// bench is the setup of a measurement. s is the actor system of this process. address is the address of the
+// measured actor system. scale is the factor for the numbers of messages and actors.
 type bench struct {
 	s       *actor.ActorSystem
 	address string
@@ -116,8 +116,8 @@ func (b *bench) futures(peer *actor.PID, m any, n int) (float64, error) {
 	return micros(time.Since(start), n), nil
 }
 
-// beyondLocal measures how much longer RequestFuture takes with an actor of the peer than with an equal actor
-// of this process.
+// beyondLocal measures how many microseconds longer RequestFuture takes with an actor of the peer than with
+// the same kind of actor of this process.
 func (b *bench) beyondLocal() (float64, error) {
 	here, err := b.futures(b.s.NewLocalPID("echo"), bytes(small), 2000)
 	if err != nil {

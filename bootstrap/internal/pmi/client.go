@@ -26,8 +26,8 @@ func New(conn io.ReadWriteCloser) *Client {
 }
 
 // Identify tells the launcher the ID of this process, and returns the rank and the size of the job from the
-// launcher's answer. Identify is necessary if the process has opened the stream itself instead of inheriting
-// it.
+// launcher's answer. Identify is necessary only if the process did not inherit the stream from the launcher,
+// but opened it.
 func (c *Client) Identify(id string) (rank, size int, err error) {
 	m, err := c.ask("initack", "initack", "pmiid", id)
 	for err == nil && m.fields["debug"] == "" {
@@ -106,7 +106,8 @@ func (c *Client) Abort(code int) error {
 	return err
 }
 
-// outcome returns err or, if the answer has a result code other than 0, an error with that code.
+// outcome returns err if it is not nil. Otherwise, if the answer has a result code other than 0, outcome
+// returns an error with that code.
 func outcome(m message, err error) error {
 	if rc := m.fields["rc"]; err == nil && rc != "" && rc != "0" {
 		return fmt.Errorf("PMI: %s: code %s: %s", m.command, rc, m.fields["msg"])
@@ -114,8 +115,8 @@ func outcome(m message, err error) error {
 	return err
 }
 
-// ask sends a request and receives its answer. The command of the answer must be the string answer. fields
-// are alternately names and values.
+// ask sends a request and receives its answer. The command of the answer must be the value of the parameter
+// answer. fields are alternately names and values.
 func (c *Client) ask(command, answer string, fields ...string) (message, error) {
 	line, err := format(command, fields...)
 	if err != nil {

@@ -45,8 +45,8 @@ func parse(line string) (message, error) {
 	return m, nil
 }
 
-// format returns the line of a request. fields are alternately names and values. format returns an error for
-// a value with a byte that some launcher would change, and for a line that is too long.
+// format returns the line of a request. fields are alternately names and values. format returns an error if a
+// value has a byte that some launchers change, or if the line is too long.
 func format(command string, fields ...string) (string, error) {
 	line := "cmd=" + command
 	for i := 0; i+1 < len(fields); i += 2 {

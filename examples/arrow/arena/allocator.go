@@ -62,16 +62,16 @@ func (a *Allocator) Reallocate(size int, b []byte) []byte {
 	return grown
 }
 
-// Free returns memory to the arena from which it was allocated, which may be another rank's. If Send
-// has handed the memory over, Free does nothing, because the receiver owns the memory.
+// Free returns memory to the arena from which it was allocated, which may be the arena of another rank. If
+// Send has handed the memory over, Free does nothing, because the receiver owns the memory.
 func (a *Allocator) Free(b []byte) {
 	if owned := a.take(b); owned != nil {
 		owned.Close()
 	}
 }
 
-// take returns the Buffer whose memory is b, and removes it from the Buffers that Arrow uses. If
-// Arrow does not use such a Buffer, take returns nil.
+// take returns the Buffer whose memory is b, and removes the Buffer from owned. If owned does not contain
+// such a Buffer, take returns nil.
 func (a *Allocator) take(b []byte) *runtime.Buffer {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,7 +16,7 @@ var (
 	ErrSchema = errors.New("record batch has another schema")
 	// ErrDictionary is returned by Send if a column has a dictionary.
 	ErrDictionary = errors.New("columns with a dictionary are not supported")
-	// ErrBatch is returned by Recv if the batch does not fit its description or the schema.
+	// ErrBatch is returned by Recv if the batch does not agree with its description or with the schema.
 	ErrBatch = errors.New("malformed record batch")
 )
 
@@ -40,11 +40,11 @@ type column struct {
 // none is the length of a buffer that is nil.
 const none = -1
 
-// Send sends a record batch and passes the ownership of its memory to the receiver. Afterwards the
-// caller must not use rec, or anything that shares memory with it, except to call Release. Send first
-// copies some buffers into the arena: a buffer that does not begin at the start of an allocation of
-// this allocator, and a buffer that begins at the start of the same allocation as an earlier buffer
-// of the batch. If the error is ErrDictionary, the caller still owns the batch.
+// Send sends a record batch and passes the ownership of its memory to the receiver. Afterwards the caller
+// must not use rec, or anything that shares memory with rec, except to call Release. Send copies a buffer
+// into the arena if the buffer does not begin at the start of an allocation of this allocator. It also copies
+// a buffer if an earlier buffer of the batch begins at the start of the same allocation. If the error is
+// ErrDictionary, the caller still owns the batch.
 func (a *Allocator) Send(c *runtime.Comm, rec arrow.RecordBatch, dest, tag int) error {
 	b := batch{Schema: rec.Schema().Fingerprint(), Rows: rec.NumRows()}
 	var buffers []*memory.Buffer
@@ -82,8 +82,8 @@ func (a *Allocator) Send(c *runtime.Comm, rec arrow.RecordBatch, dest, tag int) 
 	return nil
 }
 
-// describe returns the description of an array and appends the array's buffers that are not empty
-// to buffers.
+// describe returns the description of an array. It appends those buffers of the array that are not empty to
+// buffers.
 func describe(d arrow.ArrayData, buffers *[]*memory.Buffer) (column, error) {
 	if d.DataType().ID() == arrow.DICTIONARY {
 		return column{}, fmt.Errorf("%w: %v", ErrDictionary, d.DataType())
@@ -109,8 +109,8 @@ func describe(d arrow.ArrayData, buffers *[]*memory.Buffer) (column, error) {
 	return col, nil
 }
 
-// give returns a Buffer that contains the bytes b of an Arrow buffer: the Buffer that b was
-// allocated in, or a copy.
+// give returns a Buffer that contains the bytes b of an Arrow buffer. It is the Buffer in which b was
+// allocated, or a copy.
 func (a *Allocator) give(b []byte) (*runtime.Buffer, error) {
 	if owned := a.take(b); owned != nil {
 		return owned, nil
@@ -126,10 +126,10 @@ func (a *Allocator) give(b []byte) (*runtime.Buffer, error) {
 	return copied, nil
 }
 
-// Recv receives a record batch that Send has sent. The caller must either send the batch on or
-// release it. Release returns the memory to the arena from which it was allocated. source and tag may
-// be runtime.AnySource and runtime.AnyTag. If the error is ErrSchema, the batch has been received and
-// discarded; later messages are not affected.
+// Recv receives a record batch that Send has sent. The caller must either send the batch on or release it.
+// Release returns the memory of the batch to the arena from which it was allocated. source and tag may be
+// runtime.AnySource and runtime.AnyTag. If the error is ErrSchema, Recv has received and discarded the batch,
+// so that a later call of Recv receives the next batch.
 func (a *Allocator) Recv(c *runtime.Comm, schema *arrow.Schema, source, tag int) (arrow.RecordBatch, error) {
 	b, status, err := runtime.RecvValue[batch](c, source, tag)
 	if err != nil {
@@ -169,8 +169,8 @@ func release(all []arrow.Array) {
 	}
 }
 
-// made makes an array of data, which must have the given number of rows. Arrow panics if buffers do
-// not fit the type; made returns ErrBatch instead.
+// made makes an array of data, which must have the given number of rows. Arrow panics if the buffers do not
+// fit the type. made recovers from this panic and returns ErrBatch.
 func made(data arrow.ArrayData, rows int64) (one arrow.Array, err error) {
 	if int64(data.Len()) != rows {
 		return nil, fmt.Errorf("%w: a column of %d rows, not %d", ErrBatch, data.Len(), rows)
@@ -190,8 +190,8 @@ func made(data arrow.ArrayData, rows int64) (one arrow.Array, err error) {
 	return one, nil
 }
 
-// receipt is the state of one Recv. After an error it keeps the error and still receives the
-// remaining buffers of the batch, so that the next Recv does not take them for its batch.
+// receipt is the state of one Recv. After an error, it keeps the error and still receives the remaining
+// buffers of the batch. Otherwise, the next Recv would take these buffers for its batch.
 type receipt struct {
 	a           *Allocator
 	comm        *runtime.Comm

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// numbers is a schema with one column of eight bytes a row.
+// numbers is a schema with one column that has eight bytes per row.
 var numbers = arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
 
 // of builds a batch with n rows of the schema numbers.
@@ -188,8 +188,8 @@ func TestColumnsThatShareMemory(t *testing.T) {
 	}))
 }
 
-// TestBatchOfAnotherSchema checks that a batch of another schema is refused as a whole, and that
-// the next batch is received.
+// TestBatchOfAnotherSchema checks that a batch of another schema is refused as a whole, and that the next
+// batch arrives.
 func TestBatchOfAnotherSchema(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		a, c := arena.New(w), w.Comm()

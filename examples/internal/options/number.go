@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Int defines a flag as flag.Int does. A number below least is an error of the command line.
+// Int defines a flag as flag.Int does. If the user gives a number below least, the command line is wrong.
 func Int(name string, value, least int, usage string) *int {
 	n := &number{value: value, least: least}
 	flag.Var(n, name, usage)

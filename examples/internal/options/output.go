@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Output returns the absolute name of a file that the program will write at its end, or an error if
-// the file cannot be written. It leaves the directory as it was. Only the rank that will write the
-// file calls Output, before the computation begins, because the machines of other ranks may have
-// other directories.
+// Output returns the absolute name of a file that the program will write at its end, or an error if the file
+// cannot be written. Output leaves the directory as it was. A program calls Output before the computation
+// begins. Only the rank that will write the file calls it, because the machines of other ranks may have other
+// directories.
 func Output(name string) (string, error) {
 	whole, err := filepath.Abs(name)
 	if err != nil {
@@ -20,7 +20,7 @@ func Output(name string) (string, error) {
 	_, err = os.Lstat(whole)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if missing {
-		flags |= os.O_CREATE | os.O_EXCL // for a test: the file is removed below
+		flags |= os.O_CREATE | os.O_EXCL // a test whether the file can be written; the file is removed below
 	}
 	f, err := os.OpenFile(whole, flags, 0o666)
 	if err != nil {

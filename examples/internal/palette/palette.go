@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// Glow returns n colours from black through purple, red and yellow to white, like those of a heated
-// body. The perceived lightness increases by the same step from each colour to the next, so that a
-// picture shows only edges that the data have.
+// Glow returns n colours from black through purple, red and yellow to white, like the colours of a heated
+// body. The perceived lightness increases by the same step from each colour to the next, so that a picture
+// shows only edges that the data have.
 //
 // The colour space is Oklab (Ottosson, "A perceptual color space for image processing", 2020).
 func Glow(n int) color.Palette {
 	const (
 		darkest        = 0.12                                     // darker colours are black on a screen
 		purple, yellow = -60 * math.Pi / 180, 105 * math.Pi / 180 // as angles
-		most           = 0.17                                     // a chroma that a screen can show for all hues of the range
+		most           = 0.17                                     // a chroma that a screen can show for all hues from purple to yellow
 		later          = 1.15                                     // an exponent that puts the highest chroma beyond the middle
 	)
 	all := make(color.Palette, n)
@@ -43,7 +43,7 @@ func light(lightness, a, b float64) (red, green, blue float64) {
 
 // encoded converts a component of linear sRGB to its 8-bit value in sRGB (IEC 61966-2-1).
 func encoded(light float64) uint8 {
-	light = min(1, max(0, light)) // a rounding error may put it outside
+	light = min(1, max(0, light)) // a rounding error may make it less than 0 or more than 1
 	if light <= 0.0031308 {
 		return uint8(math.Round(255 * 12.92 * light))
 	}

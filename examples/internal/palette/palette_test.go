@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/examples/internal/palette"
 )
 
-// lightness returns L* of CIE 1976, from 0 to 100. The palette is made with another measure of
-// perceived lightness.
+// lightness returns L* of CIE 1976, from 0 to 100. This measure of perceived lightness is not the one with
+// which the palette is made.
 func lightness(c color.Color) float64 {
 	light := func(v uint8) float64 {
 		if v <= 10 {
@@ -34,8 +34,8 @@ func TestGlowHasEvenSteps(t *testing.T) {
 	require.Len(t, glow, 256)
 	require.Less(t, lightness(glow[0]), 3.)
 	require.Equal(t, color.RGBA{255, 255, 255, 255}, glow[255])
-	// step is the number of colours between two compared colours. The difference of adjacent colours
-	// would mostly show rounding.
+	// step is the distance of two compared colours in the palette. The test does not compare adjacent
+	// colours, because their difference consists mostly of rounding errors.
 	const step = 8
 	for i := step; i < len(glow); i++ {
 		grown := lightness(glow[i]) - lightness(glow[i-step])

@@ -2,16 +2,16 @@ package row
 
 import "math"
 
-// Octet is the number of float64 values of an octet. An octet is eight complex numbers, each of a
-// different transform: first the eight real parts, then the eight imaginary parts. With this layout
-// a product of octets needs no shuffles.
+// Octet is the number of float64 values of an octet. An octet is eight complex numbers, each of a different
+// transform: first the eight real parts, then the eight imaginary parts. Because of this layout, a product of
+// octets needs no shuffles of vector elements.
 const Octet = 2 * block
 
-// Butterflies does a pass of radix 4 of Stockham's algorithm (Van Loan, Computational Frameworks
-// for the Fast Fourier Transform, 1992) from the octets x to the octets y. roots contains six
-// numbers for each group of butterflies with the same roots: the real and imaginary parts of w, w^2
-// and w^3. Each group has width butterflies of four octets. For the inverse transform, the caller
-// must also pass the conjugate roots.
+// Butterflies does a pass of radix 4 of Stockham's algorithm from the octets x to the octets y (Van Loan,
+// Computational Frameworks for the Fast Fourier Transform, 1992). A group consists of the butterflies with
+// the same roots. Each group has width butterflies of four octets. For each group, roots contains six
+// numbers: the real and imaginary parts of w, w^2 and w^3. For the inverse transform, inverse must be true
+// and roots must contain the conjugate roots.
 func Butterflies(y, x, roots []float64, width int, inverse bool) {
 	count := len(roots) / 6
 	if count == 0 || width <= 0 {
@@ -58,9 +58,9 @@ func turn(re, im, wRe, wIm float64) (r, i float64) {
 	return math.FMA(re, wRe, -(im * wIm)), math.FMA(re, wIm, im*wRe)
 }
 
-// Halves does the last pass of a transform whose length is not a power of four. It stores the sums
-// of the two halves of x in the first half of y, and the differences in the second half. len(x)
-// must be a multiple of [Octet].
+// Halves does the last pass of a transform whose length is not a power of four. The first half of y gets the
+// sums of the two halves of x, and the second half of y gets the differences. len(x) must be a multiple of
+// [Octet].
 func Halves(y, x []float64) {
 	if len(x) == 0 {
 		return

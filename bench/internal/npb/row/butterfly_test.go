@@ -19,8 +19,8 @@ func value(x []float64, i, lane int) complex128 {
 	return complex(x[i*row.Octet+lane], x[i*row.Octet+row.Octet/2+lane])
 }
 
-// TestButterflies checks that a pass computes, for each lane of each octet, the four-point Fourier transforms of
-// its inputs, and multiplies the outputs 1 to 3 by the factors of the pass.
+// TestButterflies checks that a pass computes the four-point Fourier transforms of its inputs, for each lane
+// of each octet. The pass must also multiply the outputs 1 to 3 by the factors of the pass.
 func TestButterflies(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for _, tc := range []struct{ count, width int }{{1, 1}, {1, 2}, {2, 1}, {3, 5}, {64, 1}, {4, 16}} {

@@ -1,12 +1,11 @@
 package row
 
-// Lanes maps each lane of an octet of [Split] to the index of its number among eight consecutive
-// complex numbers. This is the order in which the vector loop unpacks two vectors of complex
-// numbers.
+// Lanes maps each lane of an octet of [Split] to the index of its number among eight consecutive complex
+// numbers. The vector loop unpacks two vectors of complex numbers in this order.
 var Lanes = [block]int{0, 4, 1, 5, 2, 6, 3, 7}
 
-// Split gathers octets. For every p, it gathers as many consecutive octets from src[at[p]:] as the argument
-// groups says.
+// Split gathers octets. For every p, it gathers consecutive octets from src[at[p]:]. The argument groups is
+// the number of these octets.
 func Split(dst []float64, src []complex128, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return
@@ -20,7 +19,7 @@ func Split(dst []float64, src []complex128, at []int, groups int) {
 	split(dst, src, at, groups)
 }
 
-// checkPlaces panics if values[at[p]:][:groups*block] is not within values for some p.
+// checkPlaces panics if, for at least one p, values[at[p]:][:groups*block] is not within values.
 func checkPlaces(values []complex128, at []int, groups int) {
 	for _, i := range at {
 		_ = values[i : i+groups*block]
@@ -41,7 +40,7 @@ func split(dst []float64, src []complex128, at []int, groups int) {
 	}
 }
 
-// Join is the inverse of [Split]: for every p, it stores the next octets of src in dst[at[p]:].
+// Join is the inverse of [Split]. For every p, it stores the next groups octets of src in dst[at[p]:].
 func Join(dst []complex128, src []float64, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return
@@ -69,9 +68,9 @@ func join(dst []complex128, src []float64, at []int, groups int) {
 	}
 }
 
-// Damp first multiplies values in place and then gathers them as [Split] does. It multiplies the values that
-// begin at values[at[p]] by steps[p] and by factors. factors contains eight numbers for each group, in the
-// order of the lanes.
+// Damp first multiplies values in place and then gathers them as [Split] does. It multiplies the values from
+// values[at[p]] on by steps[p] and by the elements of factors. factors contains eight numbers for each octet
+// of a place, in the order of the lanes.
 func Damp(dst []float64, values []complex128, at []int, steps, factors []float64) {
 	groups := len(factors) / block
 	if len(at) == 0 || groups == 0 {

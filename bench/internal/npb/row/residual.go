@@ -20,8 +20,8 @@ type Stencil struct {
 // the edges and the corners. For [Smooth], they are the coefficients of the centre, the faces and the edges.
 type Weights [3]float64
 
-// Residual sets points 1 to n of r to v - A*u, where s contains the rows of u. r and v may be the
-// same slice. Residual sets s.PairAbove.
+// Residual sets points 1 to n of r to v - A*u, where s contains the rows of u. r and v may be the same slice.
+// Residual also sets s.PairAbove.
 func Residual(r, v []float64, s *Stencil, w *Weights) {
 	n := len(r) - 2
 	if wide && n > 0 && n%block == 0 {
@@ -33,14 +33,14 @@ func Residual(r, v []float64, s *Stencil, w *Weights) {
 	residual(r, v, s, w)
 }
 
-// check panics if row or a row of s does not have n points.
+// check panics if row or a row of s has fewer than n points.
 func (s *Stencil) check(n int, row []float64) {
 	_, _, _, _, _ = row[:n], s.Below[:n], s.Here[:n], s.Above[:n], s.PairBelow[:n]
 	_, _, _, _ = s.PairHere[:n], s.PairAbove[:n], s.Before[:n], s.After[:n]
 }
 
-// residual is the portable loop of Residual. The sums left of a point, at the point and right of it
-// move through registers.
+// residual is the portable loop of Residual. It keeps the sums to the left of a point, at the point and to
+// the right of the point in registers.
 func residual(r, v []float64, s *Stencil, w *Weights) {
 	n := len(r) - 2
 	Pair(s.PairAbove[:n+2], s.Before, s.After)

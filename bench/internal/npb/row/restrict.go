@@ -1,10 +1,10 @@
 package row
 
 // Restrict sets points 1 to n of out to weighted sums of a finer grid. out has n+2 points. Point i is the
-// weighted sum of the 27 points around point 2i of row j of plane k of the finer grid: the centre, faces,
-// edges and corners have the weights 1/2, 1/4, 1/8 and 1/16. fine extends from the start of row j-1 of plane
-// k-1 to the end of row j+1 of plane k+1. Its rows are 2n+2 points apart, and its planes are plane points
-// apart.
+// weighted sum of the 27 points around point 2i of row j of plane k of the finer grid. The centre, the faces,
+// the edges and the corners have the weights 1/2, 1/4, 1/8 and 1/16. The slice fine extends from the start of
+// row j-1 of plane k-1 to the end of row j+1 of plane k+1. In fine, a row begins 2n+2 points after the
+// previous row. The argument plane is the number of points from a plane to the next.
 func Restrict(out, fine []float64, plane int) {
 	n := len(out) - 2
 	width := 2*n + 2
@@ -16,9 +16,10 @@ func Restrict(out, fine []float64, plane int) {
 	restrict(out, fine, plane)
 }
 
-// restrict is the portable loop of Restrict. sum(i) adds the nine points with the same x, with the weights
-// for even x. The points beside the centre's x have half of these weights. All weights are powers of two, so
-// that a fused multiply-add has the same result.
+// restrict is the portable loop of Restrict. sum(i) adds the nine points whose x is i, with the weights that
+// apply if i is the x of the centre. At the x before and after the centre, the weights are half as large. All
+// weights are powers of two. For this reason, a fused multiply-add has the same result as separate
+// operations.
 func restrict(out, fine []float64, plane int) {
 	n := len(out) - 2
 	width := 2*n + 2

@@ -1,6 +1,6 @@
 package row
 
-// Smooth adds S*r to points 1 to n of u, where s contains the rows of r. Smooth sets s.PairAbove.
+// Smooth adds S*r to points 1 to n of u, where s contains the rows of r. Smooth also sets s.PairAbove.
 func Smooth(u []float64, s *Stencil, w *Weights) {
 	n := len(u) - 2
 	if wide && n > 0 && n%block == 0 {

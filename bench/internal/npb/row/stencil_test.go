@@ -57,8 +57,9 @@ func pairOf(a, b []float64) []float64 {
 	return p
 }
 
-// around returns the sum of the points of a class around a point. Class 0 is the point itself, 1 its faces, 2
-// its edges, 3 its corners. The operators that the stencils compute are defined by these sums.
+// around returns the sum of the points of a class around a point. Class 0 is the point itself, class 1 its
+// faces, class 2 its edges, and class 3 its corners. These sums define the operators that the stencils
+// compute.
 func (c cube) around(k, j, i, class int) (sum, size float64) {
 	for dk := -1; dk <= 1; dk++ {
 		for dj := -1; dj <= 1; dj++ {
@@ -81,7 +82,7 @@ func (c cube) stencil(above []float64) *row.Stencil {
 	}
 }
 
-// same requires equal bits in the row and in the guards around it.
+// same requires equal bits in the row and in the guards before and after the row.
 func same(t *testing.T, want, got []float64) {
 	t.Helper()
 	for i := range want {

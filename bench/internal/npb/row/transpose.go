@@ -1,8 +1,8 @@
 package row
 
-// Columns gathers octets from eight rows of src, which are stride numbers apart. Octet p contains
-// number p of each row, in the order of the rows. dst has room for n octets. The vector loop needs
-// an n that is a multiple of 4.
+// Columns gathers octets from eight rows of src, which are stride numbers apart. Octet p contains number p of
+// each row, in the order of the rows. dst has room for n octets. The vector loop is used only if n is a
+// multiple of 4.
 func Columns(dst []float64, src []complex128, stride int) {
 	n := len(dst) / Octet
 	if n == 0 {

@@ -16,8 +16,8 @@ type Bars struct {
 	Rows  []Ratio
 }
 
-// Ratio is a bar. It has the median and the extremes of the factor by which the first system is better than
-// another system, and the values of the two systems.
+// Ratio is a bar. The factor is how many times better the first system is than another system. A Ratio has
+// the median and the extremes of this factor, and the values of the two systems.
 type Ratio struct {
 	Name              string
 	Low, Median, High float64
@@ -29,8 +29,8 @@ const (
 	barHeight vg.Length = 11
 	barRow    vg.Length = 22
 	columnGap vg.Length = 10
-	// The span of the axis is the quotient of its ends. If the span is between fewTimes and manyTimes, the
-	// axis has lines at the powers of two.
+	// The span of the axis is its highest ratio divided by its lowest ratio. If the span is between fewTimes
+	// and manyTimes, the axis has lines at the powers of two.
 	fewTimes, manyTimes = 3, 200
 	// tickGap is the minimum distance of two labels of the axis.
 	tickGap vg.Length = 62
@@ -117,7 +117,7 @@ func (s *scale) times() []float64 {
 	}
 }
 
-// axis returns the scale of the ratios. It leaves room for the figures beside the longest bars.
+// axis returns the scale of the ratios. The scale leaves room for the figures beside the longest bars.
 func (b *Bars) axis(c *columns) scale {
 	s := scale{low: 1, high: 1, from: c.left, to: c.right}
 	for i := range b.Rows {

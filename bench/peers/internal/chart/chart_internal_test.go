@@ -99,10 +99,10 @@ func render(t *testing.T, c drawing) image.Image {
 	return img
 }
 
-// is reports whether a pixel has a color, within the precision of a palette.
+// is reports whether a pixel has a color, apart from differences that a palette causes.
 func is(img image.Image, x, y int, want color.NRGBA) bool { return like(img.At(x, y), want) }
 
-// like reports whether two colors are the same, within the precision of a palette.
+// like reports whether two colors are the same, apart from differences that a palette causes.
 func like(c color.Color, want color.NRGBA) bool {
 	got := color.NRGBAModel.Convert(c).(color.NRGBA)
 	near := func(a, b uint8) bool { return max(a, b)-min(a, b) <= 8 }
@@ -141,8 +141,8 @@ func TestReduced(t *testing.T) {
 	}
 }
 
-// TestColors checks that bars of ratios below 1 have a color of their own, and that each curve has a color of
-// its own.
+// TestColors checks that bars of ratios below 1 differ in color from bars above 1, and that no two curves
+// have the same color.
 func TestColors(t *testing.T) {
 	for name, c := range map[string]struct{ wins, losses bool }{
 		"bars": {true, true}, "a win alone": {true, false}, "a loss alone": {false, true}, "even": {false, false},
@@ -180,7 +180,7 @@ func TestBands(t *testing.T) {
 	p, err := c.draw()
 	require.NoError(t, err)
 	img := p.image.Image()
-	// Expected colors on a vertical line halfway through the plot, from the top: white, the band,
+	// The expected colors, on a vertical line halfway through the plot from its top, are: white, the band,
 	// the curve, the band, white.
 	top := int(2 * (c.below() + lineGap))
 	var tinted int

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Curves is a chart of a quantity over the size of a message. It has a curve for each system, and a
-// table of the medians below.
+// Curves is a chart of a quantity over the size of a message. It has a curve for each system and, below the
+// curves, a table of the medians.
 type Curves struct {
 	Header
 	Unit   string
@@ -40,7 +40,7 @@ const (
 	sizeStep = 4
 )
 
-// looks contains the looks of the curves, in the order of the series.
+// looks contains the colors, marks and dashes of the curves, in the order of the series.
 var looks = []struct {
 	color color.NRGBA
 	shape draw.GlyphDrawer
@@ -74,7 +74,7 @@ func (c *Curves) draw() (*picture, error) {
 	top := c.below() + lineGap
 	p := newPicture(top + plotHeight + vg.Length(1+len(c.Series))*rowHeight + 2*lineGap + margin)
 	p.header(&c.Header)
-	// The plot begins to the right of the longest label of the axis or name of a system.
+	// The plot begins to the right of the labels of the axis and of the names of the systems.
 	ticks := y.powers(10, y.multiples()...)
 	names := make([]string, 0, len(ticks)+len(c.Series))
 	for _, v := range ticks {
@@ -115,7 +115,7 @@ func (c *Curves) names() []string {
 	return all
 }
 
-// scales returns axes that include all points, and whether a chart can be drawn.
+// scales returns axes that include all points. ok is false if no chart can be drawn.
 func (c *Curves) scales() (x, y scale, ok bool) {
 	x, y = scale{low: math.Inf(1)}, scale{low: math.Inf(1)}
 	for i := range c.Series {

@@ -12,8 +12,9 @@ import (
 // colorsMax is the maximum number of colors of a palette.
 const colorsMax = 256
 
-// reduced returns a picture with only its colorsMax most frequent colors. It replaces every other color by
-// the nearest of the kept colors. The replaced colors occur at the edges of letters.
+// reduced returns a copy of a picture with only the colorsMax most frequent colors of the picture. It
+// replaces every other color by the nearest of the kept colors. The replaced colors occur at the edges of
+// letters.
 func reduced(from image.Image) *image.Paletted {
 	bounds, often := from.Bounds(), map[color.RGBA]int{}
 	pixels := image.NewRGBA(bounds)

@@ -24,8 +24,8 @@ const (
 	textSize  vg.Length = 13
 	noteSize  vg.Length = 12
 	lineGap   vg.Length = 5
-	// lift is the fraction of its size by which a text is raised. It centers the capital letters
-	// instead of the box of the text, which has room for accents.
+	// lift is the fraction of its size by which a text is raised. Without it, the box of the text, which has
+	// room for accents, would be centered instead of the capital letters.
 	lift = 0.1
 )
 
@@ -68,7 +68,7 @@ func newPicture(height vg.Length) *picture {
 	return &picture{Canvas: draw.New(c), image: c, height: height}
 }
 
-// write writes the picture as PNG. The palette reduces the file to a third of its size.
+// write writes the picture as PNG. The palette makes the file three times smaller.
 func (p *picture) write(w io.Writer) error {
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
 	return encoder.Encode(w, reduced(p.image.Image()))
@@ -134,7 +134,7 @@ func (h *Header) lines() []string {
 	return all
 }
 
-// fonts contains compiled-in fonts, so that a picture is the same on every machine.
+// fonts contains fonts that are compiled into the program, so that a picture is the same on every machine.
 var fonts = font.NewCache(liberation.Collection())
 
 // Styles of the texts.

@@ -65,7 +65,8 @@ func Quantity(v float64, unit string) string {
 	return named(figure(v), unit)
 }
 
-// figure formats a value with three significant digits, and with all digits before the point.
+// figure formats a value with three significant digits, or with more if the value has more digits before the
+// point.
 func figure(v float64) string {
 	v, behind := digits(v), 0
 	if v != 0 && math.Abs(v) < 1000 {
@@ -80,8 +81,8 @@ func mark(v float64, unit string) string {
 	return named(strconv.FormatFloat(v, 'f', -1, 64), unit)
 }
 
-// scaled returns a value, rounded to three significant digits, in the largest unit in which it is at least 1,
-// and that unit. It does not choose a smaller unit than unit.
+// scaled converts a value to the largest unit in which the value is at least 1, but never to a smaller unit
+// than the argument unit. It returns the value, rounded to three significant digits, and its unit.
 func scaled(v float64, unit string) (float64, string) {
 	next, ok := larger[unit]
 	for ; ok && digits(v) >= next.of; next, ok = larger[unit] {
@@ -110,7 +111,7 @@ func digits(v float64) float64 {
 	}
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	if err != nil {
-		return v // cannot happen: a number that was just formatted can be parsed
+		return v // cannot happen, because the text is a formatted number
 	}
 	return rounded
 }
