@@ -19,22 +19,21 @@
 //     (package shm does).
 //   - Only Poll reports arrivals, completions and losses, by calling the Handler on the
 //     goroutine that called Poll. No other method calls the Handler.
-//   - A Handler may call Endpoint and Caps, Send, Get, Put, FetchAdd and Map,
-//     Expose, Conceal and MarkDown from within every callback. It may not call
-//     Poll, Arm or Close.
+//   - A Handler may call all methods of Endpoints, and Endpoint, Expose, Conceal and MarkDown of the
+//     Transport, from within every callback. It may not call Poll, Arm or Close.
 //   - A transport may hold back an accepted message until the next Poll or Arm, so that short
 //     messages share a transfer. A transport that holds back messages which were sent outside of Poll
-//     has two duties. If no Poll follows soon, the transport sends the messages by itself (see
-//     Locking). If this rank is armed, the transport rings this rank, so that it polls.
+//     has two duties. If no Poll follows soon, the transport sends the messages by itself (see the
+//     interface Locking). If this rank is armed, the transport rings this rank, so that it polls.
 //   - The engine calls all methods of a Transport and its Endpoints under one lock of the engine.
 //     So no two of these methods run concurrently, except where the comment of a method says so.
 //   - The transport reports a lost peer once, by Handler.Down. Before the transport calls
 //     Handler.Down, the operations in flight to the peer complete with an error that is ErrPeerDown
 //     (errors.Is). Later operations return an error that is ErrPeerDown.
 //   - A peer that called Close is not lost, so the transport does not call Handler.Down for this
-//     peer. Messages that the peer sent before Close still arrive. As long as the lane to the peer
-//     has room, a Send to the peer may be accepted and discarded. Otherwise the Send returns an
-//     error that is ErrClosed. There is one exception, in transports with connections. A peer that
+//     peer. Messages that the peer sent before Close still arrive. A Send to the peer returns an
+//     error that is ErrClosed. But as long as the lane to the peer has room, the transport may
+//     instead accept the message and discard it. There is one exception, in transports with connections. A peer that
 //     closed before its first connection to this rank counts as lost: this rank cannot distinguish it
 //     from a lost peer, because both refuse a connection.
 //

@@ -15,7 +15,7 @@ import (
 // of the first job. Neither job may wait for the ssh process that stays in the background.
 func TestOneConnectionOfSSHForManyJobs(t *testing.T) {
 	c := nscluster.StartSSH(t, 2)
-	dir, err := os.MkdirTemp("", "ssh") //nolint:usetesting // the path of a socket is short
+	dir, err := os.MkdirTemp("", "ssh") //nolint:usetesting // the path of ssh's socket, below dir, must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	words := strings.Fields(c.SSH())

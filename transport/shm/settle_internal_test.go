@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After Settle a rank publishes without fences, and its state tells its peers that barriers work. If
-// the kernel has no barriers, the rank keeps the fences.
+// After Settle, a rank executes no memory fence when it publishes a message, and its state tells its peers that
+// membarrier(2) works. If the kernel has no membarrier, the rank keeps the fences.
 func TestSettle(t *testing.T) {
 	defer func(b *registration) { barriers = b }(barriers)
 	for _, ready := range []bool{true, false} {

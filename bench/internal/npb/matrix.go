@@ -18,7 +18,7 @@ type Block struct {
 	FirstRow, LastRow, FirstCol, LastCol int
 }
 
-// sparseVector is one random vector of makea: at most nonzer+1 elements.
+// sparseVector is one random vector. It has at most nonzer+1 elements, where nonzer is a parameter of the class.
 type sparseVector struct {
 	index []int32
 	value []float64
@@ -87,8 +87,9 @@ func cgVectors(n, nonzer int) []sparseVector {
 	return vectors
 }
 
-// scatter stores every product that falls into the block in its row, in the order of computation. At the
-// call, m.Start[i] is the index at which the space of row i starts.
+// scatter computes the products of the elements of each vector. It stores each product whose row and column are in
+// the block, behind the products of the same row that were computed before. At the call, m.Start[i] is the index
+// at which the space of row i starts.
 func (m *Matrix) scatter(vectors []sparseVector, n int, shift float64, b Block) {
 	next := slices.Clone(m.Start)
 	size, ratio := 1.0, root(cgRcond, n)

@@ -9,9 +9,9 @@ const Octet = 2 * block
 
 // Butterflies does a pass of radix 4 of Stockham's algorithm from the octets x to the octets y (Van Loan,
 // Computational Frameworks for the Fast Fourier Transform, 1992). A group consists of the butterflies with
-// the same roots. Each group has width butterflies of four octets. For each group, roots contains six
-// numbers: the real and imaginary parts of w, w^2 and w^3. For the inverse transform, inverse must be true
-// and roots must contain the conjugate roots.
+// the same roots. The argument width is the number of butterflies of each group. A butterfly has four octets.
+// For each group, whose root is w, roots contains six numbers: the real and imaginary parts of w, w^2 and w^3.
+// For the inverse transform, inverse must be true and roots must contain the conjugate roots.
 func Butterflies(y, x, roots []float64, width int, inverse bool) {
 	count := len(roots) / 6
 	if count == 0 || width <= 0 {

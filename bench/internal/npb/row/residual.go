@@ -39,8 +39,8 @@ func (s *Stencil) check(n int, row []float64) {
 	_, _, _, _ = s.PairHere[:n], s.PairAbove[:n], s.Before[:n], s.After[:n]
 }
 
-// residual is the portable loop of Residual. It keeps the sums to the left of a point, at the point and to
-// the right of the point in registers.
+// residual is the portable loop of Residual. Each point needs sums over its own column of the stencil and over
+// the columns to the left and to the right. The loop keeps these sums in registers.
 func residual(r, v []float64, s *Stencil, w *Weights) {
 	n := len(r) - 2
 	Pair(s.PairAbove[:n+2], s.Before, s.After)

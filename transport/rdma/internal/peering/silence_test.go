@@ -182,8 +182,8 @@ func TestEndOfASilentPeer(t *testing.T) {
 }
 
 // TestOwnStopIsNotThePeers stops this process for an hour. The test checks that this hour does not count towards
-// GiveUp, and that another attempt follows. The attempt may be the last one, if the time before and after the
-// stop adds up to GiveUp.
+// GiveUp, and that another attempt follows. In some rows this attempt is the last one, because the times before
+// and after the stop, without the stop itself, add up to GiveUp.
 func TestOwnStopIsNotThePeers(t *testing.T) {
 	for name, stopped := range map[string]struct {
 		after   time.Duration // the time of unanswered attempts before the stop
