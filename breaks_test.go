@@ -7,8 +7,8 @@ import (
 )
 
 // TestEveryBreakApplies checks that every break in the tables of internal/mutation can be applied to the
-// present sources. A break must change exactly one place, and the result must be valid Go. If somebody
-// changes such a place, this person must also change the break.
+// present sources. A break must change exactly one place, and the result must be valid Go. A change of such a
+// place must also change the break.
 func TestEveryBreakApplies(t *testing.T) {
 	packages, err := breaks.Packages(".")
 	if err != nil {

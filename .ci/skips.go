@@ -81,7 +81,7 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 		}
 		var e event
 		if json.Unmarshal(line, &e) != nil {
-			fmt.Fprintf(out, "%s", line) // not the JSON of a test, but a message of the go command itself
+			fmt.Fprintf(out, "%s", line) // the line is not JSON: it is a message of the go command itself
 			continue
 		}
 		count.add(e)

@@ -117,7 +117,7 @@ type textRange struct {
 }
 
 // waitersOf returns the waiters among the ranks whose element of dead is true. It sets the element of a rank
-// to false in two cases: if the rank waits for unknown ranks, or if the rank does not wait, has not finished
+// to false if the rank waits for unknown ranks. It also does so if the rank does not wait, has not finished
 // and has no actors.
 func waitersOf(reports []*Doing, dead []bool) *waiters {
 	w := &waiters{ranks: map[string][]int{}, one: map[int][]string{}}

@@ -69,8 +69,8 @@ func TestNodeMemoryHeedsTheLimitOfFiles(t *testing.T) {
 	require.Contains(t, out, "too few (ulimit -f?)")
 }
 
-// A process with a /dev/shm of its own, as in a container, has a node ID that differs from the machine's,
-// because it cannot share memory with other processes of the machine.
+// A process with a /dev/shm of its own, as in a container, is on a node of its own. The reason is that it
+// cannot share memory with other processes of the machine.
 func TestContainersAreNodesOfTheirOwn(t *testing.T) {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if uid := os.Geteuid(); uid != 0 {

@@ -6,9 +6,8 @@ import (
 	"os"
 )
 
-// residence has the proportional set size of this process in KiB (total), and the part of it that is shared
-// memory (shared). The sum of shared over all ranks is the size of the shared memory that the ranks have
-// touched.
+// residence has the proportional set size of this process in KiB (total), and its part in shared memory
+// (shared). The sum of shared over all ranks is the shared memory that the ranks have touched.
 type residence struct{ total, shared float64 }
 
 // resident reads the residence from /proc/self/smaps_rollup, see proc(5).

@@ -15,9 +15,9 @@ import (
 )
 
 // TestKilled kills a random rank after each generation of the job has saved an iteration. The test kills the
-// next rank only after the job has saved another iteration, because one of two ranks that are killed at once
-// might have the only copy of the other's state. The result must be the same, bit by bit, as the result of a
-// job without a loss. No process may be left at the end. A job may end before the test has killed as many
+// next rank only after the job has saved another iteration. Otherwise, the next rank might have the only copy
+// of the state of the rank that was killed before. The result must be the same, bit by bit, as the result of
+// a job without a loss. No process may be left at the end. A job may end before the test has killed as many
 // ranks as the job may lose. In this case the test starts another job.
 func TestKilled(t *testing.T) {
 	kills, most := 3, 3

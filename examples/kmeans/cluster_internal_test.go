@@ -35,8 +35,7 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// TestBadPoints checks that every rank returns an error if a line of the file is bad or if there are too few
-// points.
+// TestBadPoints checks that every rank returns an error for a bad line and for too few points.
 func TestBadPoints(t *testing.T) {
 	for text, want := range map[string]string{
 		"1,2\n3,x\n":                         "line 2",

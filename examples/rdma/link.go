@@ -105,7 +105,7 @@ func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, er
 		switch {
 		case c.Status == verbs.StatusSuccess && c.Op == op:
 			return c, nil
-		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // not for flushed requests, because an event reports why they were flushed
+		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // an event reports why requests were flushed
 			return c, fmt.Errorf("a work request ended with %v", c.Status)
 		}
 	}

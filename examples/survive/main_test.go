@@ -13,8 +13,7 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// TestSurvive checks that the count of primes is right although ranks are killed. One of them is the rank of
-// the farm.
+// TestSurvive checks the count of primes when ranks are killed, among them the rank of the farm.
 func TestSurvive(t *testing.T) {
 	args := []string{"-n", "100000", "-parts", "40"}
 	require.Equal(t, "9592 primes below 100000; 0 ranks were killed\n", launch.Example(t, 3, args...))

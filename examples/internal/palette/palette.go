@@ -15,7 +15,7 @@ func Glow(n int) color.Palette {
 	const (
 		darkest        = 0.12                                     // darker colours are black on a screen
 		purple, yellow = -60 * math.Pi / 180, 105 * math.Pi / 180 // as angles
-		most           = 0.17                                     // a chroma that a screen can show for all hues from purple to yellow
+		most           = 0.17                                     // a chroma that a screen can show from purple to yellow
 		later          = 1.15                                     // an exponent that puts the highest chroma beyond the middle
 	)
 	all := make(color.Palette, n)

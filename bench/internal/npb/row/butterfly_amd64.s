@@ -80,7 +80,7 @@ loop:
 
 // func halves8(y, x *float64, bytes int)
 //
-// bytes are those of a half.
+// bytes is the length in bytes of a half.
 TEXT ·halves8(SB), NOSPLIT, $0-24
 	MOVQ y+0(FP), DI
 	MOVQ x+8(FP), SI

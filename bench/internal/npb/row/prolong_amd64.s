@@ -1,6 +1,7 @@
 #include "textflag.h"
 
-// The first and the second half of two vectors, one number of each in turn.
+// These are the orders that interleave the first halves, and the second halves, of two vectors: one number of
+// each vector in turn.
 DATA low<>+0(SB)/8, $0
 DATA low<>+8(SB)/8, $8
 DATA low<>+16(SB)/8, $1
@@ -27,8 +28,9 @@ GLOBL shares<>(SB), RODATA|NOPTR, $16
 
 // func prolong8(out, a, b, c, d *float64, n int)
 //
-// A pass adds points i to i+7 of the coarse grid, and the means of each and the one left of it, to
-// points 2i-1 to 2i+14 of out. The sum left of the first pass is in lane 7.
+// A pass processes points i to i+7 of the coarse grid, and adds to points 2i-1 to 2i+14 of out. It adds each
+// coarse point to one of these points, and the mean of the coarse point and its left neighbor to another.
+// Before each pass, lane 7 of Z0 has the sum at point i-1.
 TEXT ·prolong8(SB), NOSPLIT, $0-48
 	MOVQ out+0(FP), DI
 	MOVQ a+8(FP), R8

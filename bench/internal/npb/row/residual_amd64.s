@@ -2,10 +2,10 @@
 
 // func residual8(r, v, um, uc, up, pm, pc, pp, a, b, k *float64, n int)
 //
-// A pass takes the points i to i+7. The sums over rows, faces and edges, are computed at the points
-// i+1 to i+8; those of the points here and left of them are made of these and the sums of the
-// pass before (VALIGNQ), so that each number is loaded once. Before the first pass that is points
-// 0 and 1, in lanes 6 and 7.
+// A pass processes the points i to i+7. It computes the sums of the faces and of the edges at the points i+1
+// to i+8. VALIGNQ combines these sums with the sums of the previous pass to the sums at the points i to i+7
+// and i-1 to i+6, so that each number is loaded once. Before the first pass, lanes 6 and 7 have the sums at
+// points 0 and 1.
 TEXT ·residual8(SB), NOSPLIT, $0-96
 	MOVQ r+0(FP), DI
 	MOVQ v+8(FP), SI

@@ -25,8 +25,8 @@ DATA weights<>+8(SB)/8, $0.25
 DATA weights<>+16(SB)/8, $0.125
 GLOBL weights<>(SB), RODATA|NOPTR, $24
 
-// SUM sets V to the weighted sum of the nine rows at the points from at on, with the lanes that
-// LOAD loads.
+// SUM sets V to the weighted sum of the nine rows, for the points from at on. LOAD determines which lanes are
+// loaded.
 #define SUM(at, LOAD, V) \
 	LOAD(at, R8, Z0); LOAD(at, R9, Z1); VADDPD Z1, Z0, Z0; \
 	LOAD(at, R10, Z1); VADDPD Z1, Z0, Z0; \
@@ -43,9 +43,9 @@ GLOBL weights<>(SB), RODATA|NOPTR, $24
 
 // func restrict8(out, fine *float64, row, plane, n int)
 //
-// A pass makes points i to i+7 of the points 2i to 2i+15 of the fine grid, which are sorted into
-// even and odd ones. The last odd one of the pass before is left of these; before the first pass
-// that is point 1, in lane 7.
+// A pass computes points i to i+7 from the points 2i to 2i+15 of the fine grid, which it sorts into even and
+// odd points. The last odd point of the previous pass is the left neighbor of point 2i. For the first pass,
+// this neighbor is point 1, in lane 7.
 TEXT ·restrict8(SB), NOSPLIT, $0-40
 	MOVQ out+0(FP), DI
 	MOVQ fine+8(FP), BX

@@ -2,7 +2,7 @@
 
 // func smooth8(u, rm, rc, rp, pm, pc, pp, a, b, k *float64, n int)
 //
-// A pass takes the points i to i+7 as residual8 does.
+// A pass processes the points i to i+7 in the same way as residual8.
 TEXT ·smooth8(SB), NOSPLIT, $0-88
 	MOVQ u+0(FP), DI
 	MOVQ rm+8(FP), R8

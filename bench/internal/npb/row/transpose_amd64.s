@@ -28,8 +28,8 @@
 	VSHUFF64X2 $0x88, Z7, Z5, Z17; \
 	VSHUFF64X2 $0xDD, Z7, Z5, Z19
 
-// PLACES sets R8, R9 and R10 to the first, the fourth and the seventh of eight rows, AX bytes apart,
-// from P on.
+// PLACES sets R8, R9 and R10 to the addresses of the first, the fourth and the seventh of eight rows. The
+// first row is at P, and the rows are AX bytes apart.
 #define PLACES(P) \
 	LEAQ (AX)(AX*2), R11; \
 	MOVQ P, R8; \
@@ -38,7 +38,8 @@
 
 // func columns8(dst *float64, src *complex128, row, count int)
 //
-// row is in bytes, count in blocks of four complex numbers of each of the eight rows.
+// row is the distance of rows in bytes. count is the number of blocks, each of which has four complex numbers
+// of each of the eight rows.
 TEXT ·columns8(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
