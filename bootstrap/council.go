@@ -108,7 +108,7 @@ func (c *Council) overloads(rank int, p *poll) bool {
 
 // take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil. It
 // ignores votes of ranks that have already voted, have ended or have left the job. It also ignores votes
-// beyond loadLimit, which a relay does not send.
+// beyond loadLimit.
 func (c *Council) take(p *poll) *Decision {
 	key := p.key()
 	k := c.rounds[key]
