@@ -41,7 +41,9 @@ type situation struct {
 	smallMax, elemMax, laneMax int
 }
 
-// A need is a condition on the situation.
+// A need is a condition on the situation. The conditions free, readable, far and quicker concern this node. Ranks of
+// other nodes may see them differently, so only algorithms for ranks that share memory may depend on them. If members
+// chose different algorithms, they would wait for each other for ever.
 type need uint32
 
 const (
@@ -146,8 +148,8 @@ var table = resolve([]line{
 	{message.Barrier, inDomains, 0, asked, 0, "one rank of each domain of the node waits for the others"},
 	{message.Barrier, threeLevel, 0, asked, 0, "one rank of each node sends, one of each domain waits for the others"},
 	{message.Barrier, twoLevel, 0, 0, 0, "one rank of each node sends"},
-	{message.Barrier, "dissemination", 0, free, 0, "fewest rounds"},
-	{message.Barrier, "k-nomial", 0, 0, 0, "ranks share processors: fewest messages in all"},
+	{message.Barrier, "k-nomial", 0, asked, 0, "fewest messages in all"},
+	{message.Barrier, "dissemination", 0, 0, 0, "ranks on several nodes"},
 
 	{message.Bcast, "node-small", fits, 0, 0, "data and flag are in one cache line"},
 	{message.Bcast, "node-pipeline", 0, 0, apartMax, "readers copy from root's memory while it writes"},
@@ -159,8 +161,6 @@ var table = resolve([]line{
 	{message.Bcast, threeLevel, 0, asked, 0, "data crosses to a node and to a domain once"},
 	{message.Bcast, twoLevel, 0, 0, 0, "data crosses to a node once"},
 	{message.Bcast, "k-nomial", 0, quad, 16 << 10, "short and few ranks: root sends to every rank"},
-	{message.Bcast, "binomial", 0, free | quad, 1 << 20, "few ranks: other algorithms send almost as many bytes, in more messages"},
-	{message.Bcast, "k-nomial", 0, quad, 64 << 10, "few ranks that share processors: root sends to every rank"},
 	{message.Bcast, "binomial", 0, 0, 32 << 10, "short: fewest messages"},
 	{message.Bcast, "binomial", 0, quad, 1 << 20, "few ranks: other algorithms send almost as many bytes, in more messages"},
 	{message.Bcast, "scatter-doubling", 0, asked, 0, "every rank sends a share, in few messages"},
@@ -199,8 +199,7 @@ var table = resolve([]line{
 
 	{message.ReduceScatter, "node-small", allFit, 0, 0, "every rank reads what it combines in place"},
 	{message.ReduceScatter, "node-segments", laned, 0, 0, "every rank combines its part in place"},
-	{message.ReduceScatter, "pairwise", 0, free, 0, "straight to the rank that needs it"},
-	{message.ReduceScatter, "halving", 0, quad, 64 << 10, "few ranks that share processors: fewest messages"},
+	{message.ReduceScatter, "halving", 0, quad, 64 << 10, "few ranks: fewest messages"},
 	{message.ReduceScatter, "pairwise", 0, 0, 0, "straight to the rank that needs it"},
 	{message.ReduceScatter, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
 	{message.ReduceScatter, "ring", 0, asked, 0, "neighbours only"},
@@ -208,8 +207,7 @@ var table = resolve([]line{
 
 	{message.ReduceScatterBlock, "node-small", allFit, 0, 0, "every rank reads what it combines in place"},
 	{message.ReduceScatterBlock, "node-segments", laned, 0, 0, "every rank combines its part in place"},
-	{message.ReduceScatterBlock, "pairwise", 0, free, 0, "straight to the rank that needs it"},
-	{message.ReduceScatterBlock, "halving", 0, quad, 64 << 10, "few ranks that share processors: fewest messages"},
+	{message.ReduceScatterBlock, "halving", 0, quad, 64 << 10, "few ranks: fewest messages"},
 	{message.ReduceScatterBlock, "pairwise", 0, 0, 0, "straight to the rank that needs it"},
 	{message.ReduceScatterBlock, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
 	{message.ReduceScatterBlock, "ring", 0, asked, 0, "neighbours only"},
@@ -290,8 +288,7 @@ var table = resolve([]line{
 
 	{message.Scan, "node-small", fits, 0, 0, "every rank reads the contributions before its own in place"},
 	{message.Scan, "node-pipeline", whole, 0, 0, "every rank adds to what the one before it has combined"},
-	{message.Scan, "recursive-doubling", 0, free, 0, "fewest rounds"},
-	{message.Scan, "chain", 0, quad, 0, "few ranks that share processors: fewest messages"},
+	{message.Scan, "chain", 0, quad, 0, "few ranks: fewest messages"},
 	{message.Scan, "recursive-doubling", 0, 0, 0, "fewest rounds"},
 	{message.Scan, "tree", 0, asked, 0, "fewest messages in all"},
 	{message.Scan, "pipeline", 0, asked, 0, "from left to right, in segments"},
@@ -301,8 +298,7 @@ var table = resolve([]line{
 	{message.ExScan, "node-pipeline", whole, 0, apartMax, "every rank adds to what the one before it has combined"},
 	{message.ExScan, "node-pull", readable | two, far, 0, once},
 	{message.ExScan, "node-pipeline", whole, 0, 0, "every rank adds to what the one before it has combined"},
-	{message.ExScan, "recursive-doubling", 0, free, 0, "fewest rounds"},
-	{message.ExScan, "chain", 0, quad, 0, "few ranks that share processors: fewest messages"},
+	{message.ExScan, "chain", 0, quad, 0, "few ranks: fewest messages"},
 	{message.ExScan, "recursive-doubling", 0, 0, 0, "fewest rounds"},
 	{message.ExScan, "tree", 0, asked, 0, "fewest messages in all"},
 	{message.ExScan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
