@@ -123,6 +123,29 @@ func TestVotesOfAnotherNode(t *testing.T) {
 	require.NoError(t, s.Take(2, pollOf(2, 0, 0, 1, 2)))
 }
 
+// The server refuses a vote that a relay passes on, like the vote of a rank that has a connection of its own, when the
+// rank has voted in too many agreements that do not end. A vote that was ignored would leave an agreement undecided.
+func TestVotesThroughARelayWithoutEnd(t *testing.T) {
+	s := bootstrap.NewServer(3, func(bootstrap.Event) {})
+	s.Link([]int{0, 1, 2}, io.Discard)
+	vote := func(rank int, round uint32) error {
+		v := bootstrap.Vote{Comm: 1, Round: round, Purpose: bootstrap.PurposeFlags, Members: []int{0, 1, 2}}
+		return s.Take(rank, bootstrap.PollFrame(rank, v))
+	}
+	last := uint32(0)
+	for ; vote(0, last) == nil; last++ {
+		require.Less(t, last, uint32(1<<13))
+	}
+	require.Greater(t, last, uint32(1<<10))
+	require.NoError(t, vote(1, last))
+	err := vote(0, last)
+	require.ErrorIs(t, err, bootstrap.ErrMalformed, "an agreement that exists")
+	require.ErrorContains(t, err, "rank 0 has voted in too many agreements")
+	require.NoError(t, vote(1, 0))
+	require.NoError(t, vote(2, 0))
+	require.NoError(t, vote(0, last), "an agreement has ended")
+}
+
 // pollOf returns the body of a frame that carries the vote of one rank.
 func pollOf(rank int, flags uint64, members ...int) []byte {
 	return bootstrap.PollFrame(rank, bootstrap.Vote{Comm: 1, Round: 1, Purpose: bootstrap.PurposeFlags, Flags: flags, Members: members})

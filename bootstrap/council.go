@@ -96,9 +96,14 @@ func (c *Council) Vote(rank int, v Vote) (*Decision, error) {
 // takeOf does the work of Vote for a poll that has only the vote of the given rank.
 func (c *Council) takeOf(rank int, p *poll) (*Decision, error) {
 	if c.overloads(rank, p) {
-		return nil, fmt.Errorf("bootstrap: rank %d has voted in too many agreements that are under way: %w", rank, ErrMalformed)
+		return nil, tooMany(rank)
 	}
-	return c.take(p), nil
+	return c.take(p)
+}
+
+// tooMany is the error of a vote beyond loadLimit.
+func tooMany(rank int) error {
+	return fmt.Errorf("bootstrap: rank %d has voted in too many agreements that are under way: %w", rank, ErrMalformed)
 }
 
 // overloads reports whether the rank would exceed its loadLimit with the vote of p.
@@ -107,14 +112,14 @@ func (c *Council) overloads(rank int, p *poll) bool {
 }
 
 // take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil. It
-// ignores votes of ranks that have already voted, have ended or have left the job. It also ignores votes
-// beyond loadLimit.
-func (c *Council) take(p *poll) *Decision {
+// ignores votes of ranks that have already voted, have ended or have left the job. If a vote is beyond loadLimit, it
+// takes the other votes and returns an error that names the rank.
+func (c *Council) take(p *poll) (*Decision, error) {
 	key := p.key()
 	k := c.rounds[key]
 	if k == nil {
 		if !c.counts(p) {
-			return nil // the agreement may have been decided without the votes of this poll
+			return nil, nil // the agreement may have been decided without the votes of this poll
 		}
 		k = &count{members: p.members, missing: map[int]bool{}, flags: ^uint64(0), acknowledged: map[int]int{}}
 		for _, rank := range p.members {
@@ -124,10 +129,15 @@ func (c *Council) take(p *poll) *Decision {
 		}
 		c.rounds[key] = k
 	}
+	var err error
 	for _, v := range p.ballots {
 		n := 0
 		for _, rank := range v.voters {
-			if k.missing[rank] && !c.overloads(rank, p) {
+			switch {
+			case !k.missing[rank]:
+			case c.overloads(rank, p):
+				err = tooMany(rank)
+			default:
 				delete(k.missing, rank)
 				k.voted = append(k.voted, rank)
 				c.load[rank] += p.load()
@@ -148,15 +158,18 @@ func (c *Council) take(p *poll) *Decision {
 			k.acknowledged[rank] += n
 		}
 	}
-	return c.decide(key, k)
+	if k.voters == 0 && err != nil {
+		delete(c.rounds, key) // it has no vote that would bound its memory
+		return nil, err
+	}
+	return c.decide(key, k), err
 }
 
-// counts reports whether a poll has a vote that counts. A vote counts if its rank has neither ended nor left
-// the job, and does not exceed its loadLimit.
+// counts reports whether a poll has the vote of a rank that has neither ended nor left the job.
 func (c *Council) counts(p *poll) bool {
 	for _, v := range p.ballots {
 		for _, rank := range v.voters {
-			if !c.absent[rank] && !c.overloads(rank, p) {
+			if !c.absent[rank] {
 				return true
 			}
 		}

@@ -49,10 +49,11 @@ func (s *Server) takePoll(by int, body []byte) error {
 			}
 		}
 	}
-	if d := s.council.take(p); d != nil {
+	d, err := s.council.take(p)
+	if d != nil {
 		s.decided(d)
 	}
-	return nil
+	return err
 }
 
 // decided sends each decision to the members of the communicator. If several members have the same link, the
