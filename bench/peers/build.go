@@ -55,6 +55,9 @@ func (c *comparison) build(ctx context.Context, ucx bool) error {
 			c.log.Print(err)
 		} else {
 			i.Version = s.version(c.dir)
+			if c.ranksOn != nil {
+				c.ranksOn.place(&s)
+			}
 			c.systems = append(c.systems, s)
 		}
 		c.result.Systems = append(c.result.Systems, i)

@@ -127,22 +127,12 @@ func compare(ctx context.Context, o *options) error {
 			continue
 		}
 		compared = true
-		if o.resume {
-			if err := c.resume(o.out); err != nil {
-				return err
-			}
-		}
-		if err := c.build(ctx, o.ucx); err != nil {
-			return err
-		}
-		stopped := c.run(ctx)
-		if o.resume {
-			c.plan = p // the report also has the stored results of the rows that were not selected
-			c.drop()
-		} else if stopped != nil {
-			return stopped // results of an interrupted run do not replace complete ones
-		}
-		if err := errors.Join(c.report(o.out), stopped); err != nil {
+		err := c.carryOut(ctx, o, &p)
+		switch {
+		case err == nil:
+		case errors.Is(err, errHosts) && len(o.part) > 1:
+			c.log.Printf("%v: no part %s", err, p.name)
+		default:
 			return err
 		}
 	}
@@ -150,6 +140,33 @@ func compare(ctx context.Context, o *options) error {
 		return errors.New("no row matches -only")
 	}
 	return nil
+}
+
+// carryOut builds the programs of one comparison, runs the measurements and writes the results. whole is the plan
+// before -only restricted it.
+func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err error) {
+	if o.resume {
+		if err := c.resume(o.out); err != nil {
+			return err
+		}
+	}
+	if c.hosts > 0 {
+		if c.ranksOn, err = openHosts(c.hosts); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.ranksOn.close()) }()
+	}
+	if err := c.build(ctx, o.ucx); err != nil {
+		return err
+	}
+	stopped := c.run(ctx)
+	if o.resume {
+		c.plan = *whole // the report also has the stored results of the rows that were not selected
+		c.drop()
+	} else if stopped != nil {
+		return stopped // results of an interrupted run do not replace complete ones
+	}
+	return errors.Join(c.report(o.out), stopped)
 }
 
 // resume loads the samples and problems of earlier runs from the stored results in the directory out. It does

@@ -41,13 +41,15 @@ type plan struct {
 	load bool
 	// references is true if the peers run reference codes, which are in the directory of -npb.
 	references bool
+	// hosts is the number of emulated hosts on which the ranks run, 0 for this machine.
+	hosts int
 	// peers returns the systems, gorun first. dir is the directory of the built programs.
 	peers func(dir string, ucx bool) []system
 }
 
 // plans returns all comparisons.
 func plans() []plan {
-	return []plan{messagePlan(), osuPlan(), collectivePlan(), crowdPlan(), networkPlan(), actorPlan(), curvePlan(), npbPlan()}
+	return []plan{messagePlan(), osuPlan(), collectivePlan(), crowdPlan(), networkPlan(), hostPlan(), actorPlan(), curvePlan(), npbPlan()}
 }
 
 // messagePlan compares messages and collectives of two ranks, and whole jobs, with Open

@@ -15,6 +15,7 @@ import (
 type comparison struct {
 	plan              // the measurements and the systems
 	dir        string // directory of the built programs
+	ranksOn    *hosts // the emulated hosts, nil if the plan has none
 	references string // directory of the reference codes
 	systems    []system
 	rounds     int

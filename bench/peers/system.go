@@ -30,6 +30,7 @@ type system struct {
 	program    string   // a Go program below bench/peers that starts its processes, "" if launcher does
 	module     string   // the module of program whose version is reported, "" for the standard library
 	launcher   string   // a name on the PATH; for gorun, the path of the built binary
+	within     []string // command that executes the launcher on another host, nil for this machine
 	bound      []string // arguments of the launcher that bind each rank to a core
 	crowded    []string // fastest arguments in place of bound if ranks may outnumber cores
 	always     []string
@@ -107,8 +108,7 @@ func (s *system) command(dir string, m *measurement, quick bool) []string {
 	} else if s.spins {
 		args = append(args, m.spinning...)
 	}
-	command := append([]string{s.launcher}, s.always...)
-	command = append(command, placement...)
+	command := slices.Concat(s.within, []string{s.launcher}, s.always, placement)
 	if m.network {
 		command = append(command, s.network...)
 	}

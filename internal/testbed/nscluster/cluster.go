@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"testing"
 
 	"golang.org/x/sys/unix"
 
@@ -25,10 +24,23 @@ import (
 //go:embed host.sh
 var script string
 
+// TB is the part of testing.TB that a Cluster uses. A program that is not a test has a TB of its own, whose Skip,
+// Skipf, Fatal and Fatalf do not return either.
+type TB interface {
+	Helper()
+	TempDir() string
+	Cleanup(f func())
+	Skip(args ...any)
+	Skipf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // Cluster is a set of emulated hosts. If a method of Cluster cannot do its work, it fails the test that
 // started the cluster. Only one goroutine may call methods at a time.
 type Cluster struct {
-	tb    testing.TB
+	tb    TB
 	dir   string
 	hosts map[string]*host
 	names []string
@@ -59,16 +71,16 @@ const hostsMax = 200
 
 // Start makes count hosts, named h0, h1 and so on, and removes them when the test ends. It skips the test if
 // this machine cannot make such hosts.
-func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the package's purpose, not a detail of a test
+func Start(tb TB, count int) *Cluster {
 	return start(tb, count, false)
 }
 
 // StartSSH makes hosts as Start does, and starts an sshd on each, so that SSH can be used.
-func StartSSH(tb testing.TB, count int) *Cluster { //nolint:thelper // as Start
+func StartSSH(tb TB, count int) *Cluster {
 	return start(tb, count, true)
 }
 
-func start(tb testing.TB, count int, ssh bool) *Cluster {
+func start(tb TB, count int, ssh bool) *Cluster {
 	tb.Helper()
 	if why := missing(ssh); why != "" {
 		tb.Skip("nscluster: " + why)

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
+)
+
+// hostCount is the number of hosts, with one rank each, of hostPlan.
+const hostCount = 4
+
+// hostPlan compares every collective operation of ranks on different hosts, in the way of OSU's benchmarks. The hosts
+// are network namespaces of this machine, so that they share its processors. The systems communicate by TCP.
+func hostPlan() plan {
+	var p plan
+	p.name, p.hosts, p.peers, p.summary = "hosts", hostCount, hostSystems, true
+	p.addOSU(hostCount, "barrier", "barrier", 0, measurement{program: "collective", args: []string{"-op", "barrier"}})
+	for _, operation := range slices.Concat(osuOperations, partedOperations) {
+		for _, size := range osuSizes {
+			p.addOSU(hostCount, operation, operation+" "+chart.Bytes(size), size, collectiveOf(operation, size))
+		}
+	}
+	p.measurements = bounded(p.measurements)
+	return p
+}
+
+// hostSystems returns gorun and Open MPI over TCP.
+func hostSystems(dir string, ucx bool) []system {
+	all := systems(dir, ucx)[:2]
+	// Every host has the processors of this machine, so that the first rank of each would be bound to the same one.
+	all[0].crowded, all[1].crowded = nil, []string{"--bind-to", "none"}
+	for i := range all {
+		all[i].always = all[i].network
+	}
+	all[0].always = nil // hosts share no memory
+	return all
+}
