@@ -50,10 +50,14 @@ func TestTwoLevels(t *testing.T) {
 // Every algorithm of every operation gives right results if the ranks are on several nodes.
 func TestEveryAlgorithmOnNodes(t *testing.T) {
 	then := collectives.Func(compose, false)
+	places, lengths := placements[1:4], []int{1, 3000}
+	if testing.Short() {
+		places, lengths = placements[2:3], []int{3000}
+	}
 	for op, names := range collectives.Algorithms() {
 		for _, name := range names {
 			t.Run(op+"="+name, func(t *testing.T) {
-				for _, nodes := range placements[1:4] {
+				for _, nodes := range places {
 					world(t, len(nodes), func(c *runtime.Comm) error {
 						if err := collectives.Placed(c, nodes); err != nil {
 							return err
@@ -61,7 +65,7 @@ func TestEveryAlgorithmOnNodes(t *testing.T) {
 						if err := collectives.Override(c, op+"="+name); err != nil {
 							return err
 						}
-						for _, n := range []int{1, 3000} {
+						for _, n := range lengths {
 							if err := rooted(c, n, n%c.Size(), then); err != nil {
 								return err
 							}

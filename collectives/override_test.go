@@ -16,19 +16,19 @@ import (
 // serve a call, the algorithm of the built-in table serves the call.
 func TestEveryAlgorithm(t *testing.T) {
 	then := collectives.Func(compose, false)
+	sizes, lengths := []int{2, 3, 4, 7}, []int{1, 40, 3000}
+	if testing.Short() {
+		sizes, lengths = []int{2, 3}, []int{1, 3000}
+	}
 	for op, names := range collectives.Algorithms() {
 		for _, name := range names {
 			t.Run(op+"="+name, func(t *testing.T) {
-				sizes := []int{2, 3, 4, 7}
-				if testing.Short() {
-					sizes = []int{2, 3}
-				}
 				for _, size := range sizes {
 					world(t, size, func(c *runtime.Comm) error {
 						if err := collectives.Override(c, op+"="+name); err != nil {
 							return err
 						}
-						for _, n := range []int{1, 40, 3000} {
+						for _, n := range lengths {
 							if err := rooted(c, n, n%size, then); err != nil {
 								return err
 							}

@@ -87,11 +87,12 @@ func (r Request) Wait() (Status, error) {
 		return r.early()
 	}
 	ctx := r.comm.ctx
-	if r.task() != nil {
+	if t := r.task(); t != nil {
 		if err := r.comm.engine.Inline("wait"); err != nil && !r.operation.Look() {
 			return emptyStatus, err // the request continues
 		}
 		ctx = nil // the function has a context.Context of its own
+		<-t.done
 	}
 	s, err := r.result(r.operation.Wait(ctx))
 	return s, untaken(err)

@@ -224,7 +224,7 @@ func untilDone(c *runtime.Comm) error {
 // between two checks that the garbage collector has freed them.
 func worldsTotal() (total, once int) {
 	if testing.Short() {
-		return 6, 3
+		return 4, 2
 	}
 	return 200, 40
 }
