@@ -104,6 +104,8 @@ type Engine struct {
 	// crowd counts the goroutines that wait for mu, and those that Go has started and that do not run yet.
 	// While crowd is above 0, the poller releases mu between polls and lets other goroutines run.
 	crowd atomic.Int32
+	// workers run the functions of Go.
+	workers workers
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. No lock of the engine is taken under it. See guard.go.
 	mu    mutex
@@ -316,5 +318,6 @@ func (e *Engine) end() bool {
 	e.mail.batches.stop()
 	e.mail.early.stop()
 	e.obey(e.token.Close())
+	e.workers.close()
 	return e.background.started
 }

@@ -1,11 +1,75 @@
 package engine
 
-// Go runs f on a new goroutine. Until the goroutine runs, pollers of this rank let other goroutines run. Without
+import "sync"
+
+// Go runs f on another goroutine. Until the goroutine runs, pollers of this rank let other goroutines run. Without
 // this, a rank with a single processor of Go would spin in a wait for what f is about to do.
 func (e *Engine) Go(f func()) {
 	e.crowd.Add(1)
-	go func() {
+	if w := e.workers.take(); w != nil {
+		w <- f
+		return
+	}
+	go e.runWork(f)
+}
+
+// runWork runs f, and then the functions for which Go takes this goroutine.
+func (e *Engine) runWork(f func()) {
+	w := make(worker, 1)
+	for f != nil {
 		e.crowd.Add(-1)
 		f()
-	}()
+		if !e.workers.put(w) {
+			return
+		}
+		f = <-w
+	}
+}
+
+// worker is a goroutine that waits for the next function, nil for the end. A new goroutine would have a stack that
+// grows in every operation, which takes longer than a short operation.
+type worker chan func()
+
+// workersMax is the largest number of idle workers of an engine.
+const workersMax = 4
+
+// workers are the idle workers of an engine.
+type workers struct {
+	lock   sync.Mutex // guards everything below
+	idle   []worker
+	closed bool
+}
+
+// take returns an idle worker, or nil if there is none.
+func (w *workers) take() worker {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	last := len(w.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	one := w.idle[last]
+	w.idle = w.idle[:last]
+	return one
+}
+
+// put adds an idle worker. It returns false if the worker has to end.
+func (w *workers) put(one worker) bool {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if w.closed || len(w.idle) == workersMax {
+		return false
+	}
+	w.idle = append(w.idle, one)
+	return true
+}
+
+// close ends the idle workers. The others end after their functions.
+func (w *workers) close() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, one := range w.idle {
+		one <- nil
+	}
+	w.idle, w.closed = nil, true
 }

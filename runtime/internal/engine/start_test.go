@@ -43,3 +43,35 @@ func TestPollersLetNewGoroutinesRun(t *testing.T) {
 	require.NoError(t, <-sent)
 	require.Less(t, s.polls, 500)
 }
+
+// TestGoroutinesAreUsedAgain checks that Go does not start a goroutine for each function, that many functions run at
+// the same time, and that no goroutine is left after Close.
+func TestGoroutinesAreUsedAgain(t *testing.T) {
+	before := goruntime.NumGoroutine()
+	e, err := engine.New(engine.Config{Size: 1})
+	require.NoError(t, err)
+	const calls, together = 200, 20
+	seen, ran := map[uintptr]bool{}, make(chan uintptr)
+	for range calls {
+		e.Go(func() { ran <- engine.Goroutine() })
+		seen[<-ran] = true
+	}
+	require.Less(t, len(seen), calls/2)
+	release := make(chan struct{})
+	for range together {
+		e.Go(func() {
+			ran <- 0
+			<-release
+		})
+	}
+	for range together {
+		<-ran // no function waits for the end of another
+	}
+	require.NoError(t, e.Close())
+	close(release)
+	e.Go(func() { ran <- 0 })
+	<-ran // also after Close
+	for end := time.Now().Add(time.Minute); goruntime.NumGoroutine() > before; goruntime.Gosched() {
+		require.True(t, time.Now().Before(end), "%d goroutines are left", goruntime.NumGoroutine()-before)
+	}
+}
