@@ -69,13 +69,14 @@ func (n *node) bindRanks() error {
 
 // contained returns true if this process has to run the ranks. Otherwise contained has run another gorun in a
 // PID namespace, which has run the ranks, and returns the exit code of that gorun. args is the command line
-// of the other gorun. contained is called after guard.
+// of the other gorun. If the other gorun was started and its exit code is not known, contained returns an error
+// and here is false, because the other gorun may have run the ranks. contained is called after guard.
 func (n *node) contained(args []string) (here bool, code int, err error) {
 	if _, ok := n.contain.(outside); !ok {
 		return true, 0, nil
 	}
 	code, err = relaunch(args, n.scratch)
-	if err == nil || os.Getenv(containEnv) != "" {
+	if err == nil || code != 0 || os.Getenv(containEnv) != "" { // if code is not 0, the other gorun was started
 		return false, code, err
 	}
 	return true, 0, n.fallBack(scan{id: n.id}, err)
