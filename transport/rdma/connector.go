@@ -125,7 +125,7 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 		e, events = events[0], events[1:]
 		for _, action := range a.machine.Step(time.Since(a.began), e, nil) {
 			if err := a.perform(c, &action); err != nil {
-				events = append(events, a.tried(peering.Event{Kind: peering.Lost, Conn: action.Conn, Err: err}))
+				events = append(events, a.tried(peering.Event{Kind: peering.Lost, Conn: action.Conn, Contact: peering.Unasked, Err: err}))
 			}
 		}
 		if e.Kind == peering.Lost || e.Kind == peering.Refused {

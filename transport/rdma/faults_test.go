@@ -26,6 +26,8 @@ type scissors struct {
 	events chan provider.Event
 	// grants, if not 0, limits the MaxRequests that a queue pair is granted.
 	grants int
+	// full, if not nil, says whether no queue pair can be made.
+	full *atomic.Bool
 }
 
 // Open implements provider.Provider.
@@ -59,6 +61,9 @@ type end struct {
 
 // NewQueuePair implements provider.Device.
 func (f *fragile) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, verbs.EndpointAttributes, error) {
+	if full := f.scissors.full; full != nil && full.Load() {
+		return nil, verbs.EndpointAttributes{}, errCut
+	}
 	p, granted, err := f.Device.NewQueuePair(c)
 	if err == nil && f.scissors.grants != 0 {
 		granted.MaxRequests = f.scissors.grants

@@ -102,7 +102,7 @@ const (
 func (l *link) failed(t *Transport, err error) {
 	l.cause = err
 	t.forget(l)
-	t.lost(l, peering.Answered, err)
+	t.lost(l, peering.Unasked, err)
 }
 
 // open makes the endpoint of a link and reserves the memory and receives that it needs.

@@ -6,6 +6,7 @@ import (
 	goruntime "runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +90,43 @@ func TestSilentPeerThatEnds(t *testing.T) {
 	require.ErrorIs(t, p.r.downs[0], errKilled)
 	require.Empty(t, p.r.Silence(1))
 	require.NoError(t, p.r.Close())
+}
+
+// TestOwnFailureIsNoAnswer has a rank fail to ask a silent peer again: the rank does not find the address of the
+// peer, or its adapter makes no connection. The rank must give the peer up. It must not log that the peer answers.
+func TestOwnFailureIsNoAnswer(t *testing.T) {
+	for name, change := range map[string]func(c *rdma.Config, failing *atomic.Bool){
+		"no address": func(c *rdma.Config, failing *atomic.Bool) {
+			lookup := c.Lookup
+			c.Lookup = func(rank int) ([]rdma.Location, error) {
+				if failing.Load() {
+					return nil, errCut
+				}
+				return lookup(rank)
+			}
+		},
+		"no connection": func(c *rdma.Config, failing *atomic.Bool) {
+			for i := range c.Rails {
+				c.Rails[i].Provider = &scissors{Provider: c.Rails[i].Provider, full: failing}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d diary
+			var failing atomic.Bool
+			p := newPair(t, 0, func(c *rdma.Config) {
+				c.Supervised, c.Attempt, c.GiveUp, c.Log = true, reach, reach, d.log
+				change(c, &failing)
+			})
+			p.pump("the silence", func() bool { return p.r.Silence(1) != "" })
+			failing.Store(true)
+			p.pump("the loss", func() bool { return len(p.r.downs) == 1 })
+			require.ErrorIs(t, p.r.downs[0], errCut)
+			require.NoError(t, p.r.Close())
+			require.Contains(t, d.all(), "has not answered")
+			require.NotContains(t, d.all(), "rank 1 answers")
+		})
+	}
 }
 
 // TestPeersThatAreNotWaitedFor checks in which cases a rank does not wait for a silent peer. If no agent

@@ -51,6 +51,8 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 		if m.absent = absent + 1; m.absent == 1 {
 			m.absentSince = now
 		}
+	case Unasked: // not an answer, but the silence of the peer is not the reason for this failure
+		m.silent, m.giveUp = false, min(m.giveUp, now+m.config.GiveUp)
 	}
 	out = m.failed(now, cause, 0, out)
 	if m.absent >= absentMin && (m.met || now-m.absentSince >= m.config.Absence) {

@@ -65,8 +65,7 @@ const (
 type Contact uint8
 
 const (
-	// Answered says that a process or host at the peer's address answered, possibly by a refusal,
-	// or that the attempt failed on this side.
+	// Answered says that a process or host at the peer's address answered, possibly by a refusal.
 	Answered Contact = iota
 	// Unreached says that no host is known to have accepted the request.
 	Unreached
@@ -75,6 +74,8 @@ const (
 	Unanswered
 	// Absent says that a host answered that nothing listens at the peer's address.
 	Absent
+	// Unasked says that the attempt failed on this side, and says nothing about the peer.
+	Unasked
 )
 
 // Event is one thing that happened. Fields that its kind does not name are zero.

@@ -97,7 +97,7 @@ func TestSilenceIsSaidOnceItIsLong(t *testing.T) {
 }
 
 // TestOthersAreGivenUp checks which peers are given up after GiveUp: a peer that is not supervised, a peer whose
-// host does not accept requests, and a peer that refuses.
+// host does not accept requests, a peer that refuses, and a peer that this side cannot ask.
 func TestOthersAreGivenUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		supervised bool
@@ -108,6 +108,8 @@ func TestOthersAreGivenUp(t *testing.T) {
 		"refused":                   {true, []peering.Contact{peering.Answered}},
 		"refused after a silence":   {true, []peering.Contact{peering.Unanswered, peering.Answered}},
 		"unreached after an answer": {true, []peering.Contact{peering.Unanswered, peering.Answered, peering.Unreached}},
+		"own failure":               {true, []peering.Contact{peering.Unasked}},
+		"own failure after silence": {true, []peering.Contact{peering.Unanswered, peering.Unasked}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCaller(t, test.supervised)
@@ -133,6 +135,34 @@ func TestHostOfAStoppedPeerIsFull(t *testing.T) {
 	}
 	for _, a := range c.said {
 		require.Equal(t, peering.Silent, a.Kind)
+	}
+}
+
+// TestOwnFailureIsNoAnswer has attempts fail on this side after a long silence of the peer. The test checks that
+// the machine does not report an answer, and that it gives the peer up within GiveUp. If a later attempt is not
+// answered, the peer is still waited for.
+func TestOwnFailureIsNoAnswer(t *testing.T) {
+	for _, later := range []peering.Contact{peering.Unasked, peering.Unanswered} {
+		c := newCaller(t, true)
+		for c.now < 100*time.Second {
+			c.fail(5*time.Second, peering.Unanswered)
+		}
+		c.said = nil
+		went := c.now
+		c.fail(time.Second, peering.Unasked)
+		for len(c.said) == 0 {
+			c.fail(time.Second, later)
+		}
+		want := peering.Down
+		if later == peering.Unanswered {
+			want = peering.Silent
+		}
+		require.Equal(t, []peering.ActionKind{want}, kinds(c.said))
+		require.GreaterOrEqual(t, c.now, went+30*time.Second)
+		require.Less(t, c.now, went+33*time.Second)
+		if want == peering.Silent {
+			require.Greater(t, c.said[0].For, went, "since the first attempt")
+		}
 	}
 }
 
