@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,10 +21,14 @@ func TestClusters(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				if len(centres) != k {
+					return fmt.Errorf("%d centres, not %d", len(centres), k)
+				}
 				for i := range k {
-					at := 10 * float64(i)
-					p := centres[nearest(centres, []float64{at, -at})]
-					if math.Abs(p[0]-at) > 0.2 || math.Abs(p[1]+at) > 0.2 {
+					at := []float64{10 * float64(i), -10 * float64(i)}
+					p := centres[nearest(centres, at)]
+					// near is false if a coordinate of p is NaN.
+					if near := distance(p, at) < 0.2*0.2; !near {
 						return fmt.Errorf("centre %d is at %v", i, p)
 					}
 				}
