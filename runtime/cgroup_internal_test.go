@@ -1,6 +1,9 @@
 package runtime
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -54,19 +57,38 @@ func TestCgroupMemory(t *testing.T) {
 	}
 }
 
-// FuzzCgroupMemory requires that cgroupMemory does not panic for any contents of the files, and
-// that it returns unlimited if the file of the limit is empty.
+// FuzzCgroupMemory compares cgroupMemory with an oracle. Limits are set only for the root of each version of
+// cgroups, which contains every cgroup. So a limit counts if any line of the process's file is of its version.
 func FuzzCgroupMemory(f *testing.F) {
-	f.Add("0::/a\n", "a", "1000")
-	f.Add("4:memory:/a/..\n0::", "..", "max")
-	f.Add("0::/\n\x00:::", "", "18446744073709551616")
-	f.Fuzz(func(t *testing.T, self, dir, limit string) {
+	f.Add("0::/a\n", "1000", "2000")
+	f.Add("4:memory:/a/..\n0::", "2000", "1000\n")
+	f.Add("3:cpu:/\n4:cpu,memory,pids:/a:b", "5", "max")
+	f.Add("0::/\n\x00:::", "18446744073709551616", "7")
+	f.Add("0:memory:/\n0:/\n:memoryx:/", "-1", " 8 ")
+	f.Add("4:memoryx,xmemory:/", "1", "2")
+	f.Fuzz(func(t *testing.T, self, limit2, limit1 string) {
 		files := fstest.MapFS{
-			"proc/self/cgroup":            {Data: []byte(self)},
-			"sys/fs/cgroup/memory.max":    {Data: []byte(limit)},
-			"sys/fs/cgroup/" + dir + "/x": {},
+			"proc/self/cgroup":                           {Data: []byte(self)},
+			"sys/fs/cgroup/memory.max":                   {Data: []byte(limit2)},
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": {Data: []byte(limit1)},
 		}
-		got := cgroupMemory(files)
-		require.True(t, got == unlimited || limit != "")
+		want := uint64(unlimited)
+		consider := func(limit string) {
+			if v, err := strconv.ParseUint(strings.TrimSpace(limit), 10, 64); err == nil && v < want {
+				want = v
+			}
+		}
+		for _, line := range strings.Split(self, "\n") {
+			hierarchy, rest, _ := strings.Cut(line, ":")
+			controllers, _, whole := strings.Cut(rest, ":")
+			switch {
+			case !whole:
+			case slices.Contains(strings.Split(controllers, ","), "memory"):
+				consider(limit1)
+			case hierarchy == "0" && controllers == "":
+				consider(limit2)
+			}
+		}
+		require.Equal(t, want, cgroupMemory(files))
 	})
 }
