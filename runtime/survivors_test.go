@@ -96,7 +96,7 @@ func isendErr(m mortal) error {
 			return err
 		}
 	}
-	for c.Ack().Size() < 2 { // both deaths were reported above, so Ack returns both
+	if c.Ack().Size() < 2 { // both deaths were reported above, so Ack returns both
 		return errors.New("a death that was reported is no failure")
 	}
 	_, err := c.Agree(1)
