@@ -4,6 +4,9 @@
 //
 //	gorun -np 4 -on-failure continue ./bench/loss
 //
+// Without -reading, all ranks must be on one host, because the victim's clock gives the beginning of the time
+// and the survivors' clocks give its end.
+//
 // With -reading N, the survivors are receiving messages of N bytes from the victim when the victim is killed.
 // At that time, at least one survivor has told the victim that the first bytes of a message have arrived.
 // Between nodes, RDMA Reads are in progress at the kill. With -reading, the time begins when a survivor has
@@ -50,7 +53,7 @@ type ending struct {
 	Partly int64
 }
 
-var reading = flag.Int("reading", 0, "length in `bytes` of the messages that survivors receive from the victim when it is killed (default: none)")
+var reading = flag.Int("reading", 0, "length in `bytes` of the messages that survivors receive from the victim when it is killed (default: none, for ranks on one host)")
 
 func main() {
 	osu.Define("loss", "0", osu.Latency).Main(2, run)
@@ -90,8 +93,7 @@ func run(w *runtime.World, o *osu.Options) error {
 }
 
 // die kills this process. If long is not 0, die first begins to send every other rank messages of long bytes.
-// If long is 0, die first sends every other rank the time. Without -reading, all ranks must be on one node,
-// because only the ranks of one node have the same clock.
+// If long is 0, die first sends every other rank the time.
 func die(c *runtime.Comm, long int) error {
 	if long > 0 {
 		if err := occupy(c, long); err != nil {
