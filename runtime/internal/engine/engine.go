@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	goruntime "runtime"
 	"sync/atomic"
 	"time"
 
@@ -110,6 +111,9 @@ type Engine struct {
 	// the transports. No lock of the engine is taken under it. See guard.go.
 	mu    mutex
 	burst progress.Burst
+	share progress.Share
+	// lone is true if Go had a single processor when the engine was made.
+	lone bool
 	// anyPeer describes the rank for which a wait for AnySource waits. It is Remote until the engine has an
 	// endpoint that implements transport.Scheduled, and then Unknown.
 	anyPeer progress.Peer
@@ -173,6 +177,8 @@ func New(cfg Config) (*Engine, error) {
 		barred:  math.MaxUint32,
 	}
 	e.burst.Start(cfg.Wait)
+	e.share.Start(cfg.Wait)
+	e.lone = goruntime.GOMAXPROCS(0) == 1
 	e.anyPeer = progress.Remote
 	e.budget.free = cfg.UnexpectedBudget - int64(e.window)*int64(cfg.Size)
 	e.handler = (*arrivals)(e)

@@ -120,7 +120,7 @@ func (e *Engine) giveWay(w *waiter) {
 	var ticket uint32
 	since := w.since // when w began to wait, its Park ended, or its poll found something, whichever is latest
 	var pace progress.Pace
-	pace.Start(e.cfg.Wait)
+	pace.Start(e.share.Policy())
 	for {
 		in.Over = w.over() || e.err != nil && w.req == nil
 		action, ready := e.token.Next(&w.place, in)
@@ -148,7 +148,14 @@ func (e *Engine) giveWay(w *waiter) {
 		case progress.Spin:
 			e.pulse()
 		case progress.Yield:
-			e.yield(pace.Wide())
+			took := e.yield(pace.Wide(e.lone))
+			if e.share.Yielded(took) {
+				e.burst.Start(e.share.Policy())
+				pace.Change(e.share.Policy())
+			}
+			if e.share.Extends(took) && time.Since(w.since) < progress.YieldsMost {
+				since = time.Now()
+			}
 		case progress.Arm:
 			ticket = e.sleeper.Prepare()
 			if in.Armed = e.arm(); in.Armed {
@@ -262,14 +269,20 @@ func (e *Engine) pulse() {
 
 // yield releases the lock and yields the processor. If wide is true, or if it knows of goroutines
 // that can run or wait for the lock, it first yields to other goroutines. Then it yields to other
-// processes.
-func (e *Engine) yield(wide bool) {
-	others := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded()
+// processes. It returns the duration of the yield to other processes, or 0 if Engine.share does not need it.
+func (e *Engine) yield(wide bool) time.Duration {
+	others, watched := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded(), e.share.Watches()
 	defer e.stepIn(e.stepOut())
 	if others {
 		goruntime.Gosched()
 	}
+	if !watched {
+		e.sleeper.Yield()
+		return 0
+	}
+	began := time.Now()
 	e.sleeper.Yield()
+	return time.Since(began)
 }
 
 // sleep sleeps until the Sleeper is rung, but no longer than nap if frames or transfers are queued.

@@ -14,6 +14,10 @@ type Policy struct {
 const (
 	yieldsPerLook = 16 // number of yields per reading of the clock
 	yieldsPerGo   = 8  // one of every yieldsPerGo yields lets other goroutines run in any case
+	// yieldsPerGoBeside replaces yieldsPerGo if Go has several processors. Then another of them runs the other
+	// goroutines, unless all are busy. Each Gosched wakes a thread that looks for work, and often moves the calling
+	// goroutine to it.
+	yieldsPerGoBeside = 64
 )
 
 // The shortest and the longest sleep of a poller while frames are queued. Such a sleep needs a
@@ -37,6 +41,12 @@ type Pace struct {
 func (p *Pace) Start(policy Policy) {
 	p.policy, p.slept = policy, false
 	p.Resume()
+}
+
+// Change replaces the policy during a wait.
+func (p *Pace) Change(policy Policy) {
+	p.policy = policy
+	p.spinning = p.spinning && policy.Spin > 0
 }
 
 // Resume is called after a Park. The goroutine then spins again. There is one exception: if it has
@@ -81,5 +91,10 @@ func (p *Pace) Nap() time.Duration {
 }
 
 // Wide reports whether this Yield has to let other goroutines run even if none is known to be
-// runnable.
-func (p *Pace) Wide() bool { return p.turn%yieldsPerGo == 0 }
+// runnable. lone is true if Go has a single processor.
+func (p *Pace) Wide(lone bool) bool {
+	if lone {
+		return p.turn%yieldsPerGo == 0
+	}
+	return p.turn%yieldsPerGoBeside == 0
+}

@@ -65,3 +65,31 @@ func TestPace(t *testing.T) {
 		})
 	}
 }
+
+// TestWide checks how often a yield lets other goroutines run: more often if Go has a single processor.
+func TestWide(t *testing.T) {
+	for lone, want := range map[bool]int{true: 16, false: 2} {
+		var p progress.Pace
+		p.Start(progress.Policy{Yield: time.Second})
+		wide := 0
+		for range 128 {
+			p.Next(false, 0)
+			if p.Wide(lone) {
+				wide++
+			}
+		}
+		require.Equal(t, want, wide)
+	}
+}
+
+// TestChange checks that a wait spins no more when its policy is replaced by one without spinning.
+func TestChange(t *testing.T) {
+	var p progress.Pace
+	p.Start(progress.Policy{Spin: time.Second, Yield: time.Second})
+	require.Equal(t, progress.Spin, p.Next(false, 0))
+	p.Change(progress.Policy{Yield: time.Second})
+	require.Equal(t, progress.Yield, p.Next(false, 0))
+	require.Equal(t, progress.Yield, p.Next(true, 0), "also after a success")
+	p.Change(progress.Policy{Spin: time.Second})
+	require.Equal(t, progress.Spin, p.Next(true, 0))
+}

@@ -1,0 +1,46 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// generous is a Sleeper whose yields let another process run for some microseconds. It calls end after some yields.
+type generous struct {
+	transport.ChannelSleeper
+	yields int
+	end    func()
+}
+
+func (g *generous) Yield() {
+	if g.yields--; g.yields == 0 {
+		g.end()
+	}
+	for began := time.Now(); time.Since(began) < 5*time.Microsecond; { //nolint:revive // the time passes in another process
+	}
+}
+
+// TestPollsOfASharedProcessor checks that a rank that would spin polls only once between two yields when the yields
+// show that another process needs its processor.
+func TestPollsOfASharedProcessor(t *testing.T) {
+	const yields = 300
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s := &counted{stranger: stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}}
+	e, err := engine.New(engine.Config{
+		Size: 2, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
+		Sleeper: &generous{yields: yields, end: cancel}, Wait: engine.WaitPolicy{Spin: time.Nanosecond},
+	})
+	require.NoError(t, err)
+	defer e.Close()
+	_, err = e.Recv(ctx, engine.Match{Peer: 0}, 0, nil, 0)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Greater(t, s.polls, yields/2)
+	require.Less(t, s.polls, 5*yields) // 64 times as many if the rank spun
+}

@@ -1,0 +1,71 @@
+package progress_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/progress"
+)
+
+// TestShare checks when a rank stops to spin because other processes use its processor, and when it begins again.
+func TestShare(t *testing.T) {
+	const (
+		short = 250 * time.Nanosecond
+		long  = 2 * time.Microsecond
+		slice = time.Millisecond
+	)
+	alone := progress.Policy{Spin: 50 * time.Microsecond, Yield: 100 * time.Microsecond}
+	var s progress.Share
+	s.Start(alone)
+	require.True(t, s.Watches())
+	for range 1000 {
+		require.False(t, s.Yielded(short))
+	}
+	require.Equal(t, alone, s.Policy())
+	for range 20 { // a yield now and then takes long because of an interrupt
+		require.False(t, s.Yielded(long))
+		require.False(t, s.Extends(long))
+		for range 20 {
+			require.False(t, s.Yielded(short))
+		}
+	}
+	yields := 0
+	for !s.Yielded(long) {
+		require.Equal(t, alone, s.Policy())
+		yields++
+		require.Less(t, yields, 10)
+	}
+	require.Equal(t, progress.Policy{Yield: alone.Yield}, s.Policy())
+	require.True(t, s.Extends(long))
+	require.False(t, s.Extends(short))
+	require.False(t, s.Extends(slice))
+	for range 100 { // the other process sleeps now and then
+		for range 10 {
+			require.False(t, s.Yielded(short))
+		}
+		require.False(t, s.Yielded(long))
+	}
+	yields = 0
+	for !s.Yielded(short) {
+		yields++
+		require.Less(t, yields, 100)
+	}
+	require.Greater(t, yields, 20)
+	require.Equal(t, alone, s.Policy())
+	for !s.Yielded(long) {
+	}
+	require.True(t, s.Yielded(slice), "the other process computes")
+	require.Equal(t, alone, s.Policy())
+	require.False(t, s.Yielded(long))
+}
+
+// TestShareOfCrowdedRanks checks that a policy without spinning stays.
+func TestShareOfCrowdedRanks(t *testing.T) {
+	crowded := progress.Policy{Yield: time.Millisecond}
+	var s progress.Share
+	s.Start(crowded)
+	require.False(t, s.Watches())
+	require.Equal(t, crowded, s.Policy())
+}
