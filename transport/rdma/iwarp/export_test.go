@@ -62,3 +62,10 @@ func RawReceive(fd int, p []byte) (int, syscall.Errno) { return receive(fd, p) }
 
 // RawSend makes the system call by which the provider sends data. RawSend does not wait.
 func RawSend(fd int, p []byte) (int, syscall.Errno) { return send(fd, &p[0], len(p)) }
+
+// SpoilEpoll makes every later use of the device's epoll fail, until the returned function is called.
+func SpoilEpoll(d provider.Device) (restore func()) {
+	good := d.(*device).epoll
+	d.(*device).epoll = -1
+	return func() { d.(*device).epoll = good }
+}

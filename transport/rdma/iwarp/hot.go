@@ -83,7 +83,8 @@ func (p *queuePair) watch() {
 	}
 	p.warm = 0
 	if err := p.device.watch(p.fd, p, want); err != nil {
-		p.readable = true // epoll has failed, so the agenda has to read from the socket
+		// epoll has failed, so the agenda has to read from the socket and to write to it.
+		p.readable, p.tx.blocked = true, false
 		p.device.later(p)
 		return
 	}

@@ -3,6 +3,7 @@ package iwarp
 import (
 	"math/bits"
 	"net/netip"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -156,6 +157,9 @@ func (p *queuePair) run() int {
 // runOpen reads and writes as much as it can. It is called when an event or the agenda announces
 // work.
 func (p *queuePair) runOpen() int {
+	if p.interest == 0 && !slices.Contains(p.device.hot[:], p) {
+		p.watch() // epoll did not take the socket before; watch puts p on the agenda if epoll fails again
+	}
 	n := 0
 	if p.readable {
 		n += p.receive()
