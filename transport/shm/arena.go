@@ -25,7 +25,7 @@ func (a *arena) Bytes(off, n int) ([]byte, error) {
 	if off < 0 {
 		return nil, fmt.Errorf("shm: arena bytes at %d: %w", off, errRange)
 	}
-	b, err := a.node.arenaBytes(a.rank, uint64(off), n, true)
+	b, err := a.node.arenaBytes(a.rank, uint64(off), n, createAll)
 	if err != nil {
 		return nil, fmt.Errorf("shm: arena: %d bytes at %d of %d: %w", n, off, a.Size(), err)
 	}

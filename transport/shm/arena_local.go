@@ -31,26 +31,38 @@ type localChunk struct {
 	first uint64 // the number of the first chunk of the span
 }
 
-// bytes returns n bytes at off. If the bytes do not lie in one span and create is false, it returns
-// errRange. If create is true, it allocates a span for the bytes. The new span replaces existing
-// chunks that lie wholly in the range, because the caller owns these chunks and their contents. If
-// an existing chunk lies only partly in the range, bytes returns errSplit.
-func (a *localArena) bytes(off uint64, n int, create bool) ([]byte, error) {
+// creation says what localArena.bytes does if the bytes do not lie in one span.
+type creation uint8
+
+const (
+	// createNone returns errRange.
+	createNone creation = iota
+	// createMissing is for peers. It allocates a span if no chunk of the range exists. Otherwise it
+	// returns errSplit, because the contents of the chunk belong to the owner.
+	createMissing
+	// createAll is for the owner. It allocates a span that replaces existing chunks that lie wholly
+	// in the range, because the caller owns these chunks and their contents. If an existing chunk
+	// lies only partly in the range, it returns errSplit.
+	createAll
+)
+
+// bytes returns n bytes at off. If the bytes do not lie in one span, bytes does what create says.
+func (a *localArena) bytes(off uint64, n int, create creation) ([]byte, error) {
 	if n == 0 {
 		return []byte{}, nil
 	}
 	if b := a.find(off, n); b != nil {
 		return b, nil
 	}
-	if !create {
+	if create == createNone {
 		return nil, errRange
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	first, last := off/localChunkBytes, (off+uint64(n)-1)/localChunkBytes
-	for _, edge := range []uint64{first, last} {
-		whole := edge*localChunkBytes >= off && (edge+1)*localChunkBytes <= off+uint64(n)
-		if _, made := a.chunks[edge]; made && !whole {
+	for c := first; c <= last; c++ {
+		whole := c*localChunkBytes >= off && (c+1)*localChunkBytes <= off+uint64(n)
+		if _, made := a.chunks[c]; made && (!whole || create == createMissing) {
 			return nil, errSplit
 		}
 	}

@@ -309,7 +309,7 @@ func (t *Transport) useExposed(k transport.Key, n int, f func(b []byte)) bool {
 	if k.Token != tokenArena {
 		return t.exposed.use(k, n, transport.AccessRead, f)
 	}
-	b, err := t.node.arenaBytes(t.cfg.LocalRank, k.Addr, n, false)
+	b, err := t.node.arenaBytes(t.cfg.LocalRank, k.Addr, n, createNone)
 	if err == nil {
 		f(b)
 	}

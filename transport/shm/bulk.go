@@ -105,7 +105,7 @@ func (e *endpoint) Map(k transport.Key, n int) ([]byte, error) {
 	if k.Token != tokenArena {
 		return nil, e.t.failure("map", e.peer, transport.ErrNotSupported)
 	}
-	b, err := e.t.node.arenaBytes(e.slot, k.Addr, n, true)
+	b, err := e.t.node.arenaBytes(e.slot, k.Addr, n, createMissing)
 	if err != nil {
 		return nil, e.t.failure("map", e.peer, fmt.Errorf("%w: %d bytes at %d", transport.ErrBadKey, n, k.Addr))
 	}
@@ -130,7 +130,7 @@ func (e *endpoint) start(v verb, buf []byte, key transport.Key, delta, token uin
 		if v == verbAdd {
 			n = 8
 		}
-		if _, err := t.node.arenaBytes(e.slot, key.Addr, n, true); err != nil {
+		if _, err := t.node.arenaBytes(e.slot, key.Addr, n, createMissing); err != nil {
 			return t.failure(v.String(), e.peer, transport.ErrBadKey)
 		}
 	}
@@ -285,7 +285,7 @@ func (t *Transport) stepArena(op *bulkOp, left *int) {
 	if op.verb == verbAdd {
 		n = 8
 	}
-	remote, err := t.node.arenaBytes(op.e.slot, op.key.Addr+uint64(op.done), n, true)
+	remote, err := t.node.arenaBytes(op.e.slot, op.key.Addr+uint64(op.done), n, createMissing)
 	if err != nil {
 		op.fail(transport.ErrBadKey)
 		return

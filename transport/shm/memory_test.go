@@ -69,3 +69,32 @@ func TestOffsetOfWhatEndsBeyondTheArena(t *testing.T) {
 	_, in = a.Offset(longer(last, 1))
 	require.False(t, in)
 }
+
+// An operation of a peer on bytes that lie in two spans of the owner's arena fails and changes neither span.
+// Spans exist only if the ranks are goroutines.
+func TestPeerReplacesNoChunk(t *testing.T) {
+	const chunk = 4 << 20
+	ts := local(t, 2, false)
+	e, owner := endpointTo(t, ts[0], 1), ts[1].Arena()
+	own := func(off int) []byte {
+		b, err := owner.Bytes(off, chunk)
+		require.NoError(t, err)
+		return b
+	}
+	copy(own(0), "first")
+	copy(own(chunk), "second")
+	for name, f := range map[string]func() error{
+		"map":                 func() error { _, err := e.Map(owner.Key(0), 2*chunk); return err },
+		"map of three":        func() error { _, err := e.Map(owner.Key(0), 3*chunk); return err },
+		"map from the middle": func() error { _, err := e.Map(owner.Key(chunk/2), 3*chunk); return err },
+		"get":                 func() error { return e.Get(make([]byte, 2*chunk), owner.Key(0), 1) },
+	} {
+		require.ErrorIs(t, f(), transport.ErrBadKey, name)
+		require.Equal(t, "first", string(own(0)[:5]), name)
+		require.Equal(t, "second", string(own(chunk)[:6]), name)
+	}
+	third, err := e.Map(owner.Key(2*chunk), chunk)
+	require.NoError(t, err)
+	third[0] = 7
+	require.Equal(t, byte(7), own(2 * chunk)[0])
+}

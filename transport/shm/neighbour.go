@@ -36,7 +36,7 @@ func (t *Transport) Shared(peer int, k transport.Key, n int) ([]byte, error) {
 	if s < 0 || k.Token != tokenArena {
 		return nil, t.failure("map", peer, transport.ErrNotSupported)
 	}
-	b, err := t.node.arenaBytes(s, k.Addr, n, false)
+	b, err := t.node.arenaBytes(s, k.Addr, n, createNone)
 	if err != nil {
 		return nil, t.failure("map", peer, fmt.Errorf("%w: %d bytes at %d", transport.ErrBadKey, n, k.Addr))
 	}

@@ -136,8 +136,8 @@ func (n *Node) arenaSize() int {
 }
 
 // arenaBytes returns size bytes at off of the arena of a rank. In an arena on the heap, bytes may
-// not exist yet. If create is true, arenaBytes allocates them.
-func (n *Node) arenaBytes(rank int, off uint64, size int, create bool) ([]byte, error) {
+// not exist yet. The argument create says whether arenaBytes allocates them.
+func (n *Node) arenaBytes(rank int, off uint64, size int, create creation) ([]byte, error) {
 	total := uint64(n.arenaSize())
 	if size < 0 || off > total || uint64(size) > total-off {
 		return nil, errRange
