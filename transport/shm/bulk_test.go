@@ -75,6 +75,26 @@ func TestOwnerHelps(t *testing.T) {
 	require.Less(t, *read, n)
 }
 
+// A long Put that the owner conceals between two Polls of the writer fails, and writes no further bytes.
+func TestConcealEndsPut(t *testing.T) {
+	ts := pair(t)
+	target := make([]byte, 4*shm.PollBytes)
+	k, err := ts[1].Expose(target, transport.AccessWrite)
+	require.NoError(t, err)
+	require.NoError(t, endpointTo(t, ts[0], 1).Put(bytes.Repeat([]byte{7}, len(target)), k, 1))
+	l := &log{}
+	poll(t, ts[0], l, 1)
+	require.Empty(t, l.done)
+	require.Equal(t, byte(7), target[0], "the Put has begun")
+	require.NoError(t, ts[1].Conceal(k))
+	clear(target)
+	for len(l.done) == 0 {
+		poll(t, ts[0], l, 1)
+	}
+	require.ErrorIs(t, l.done[0].err, transport.ErrBadKey)
+	require.Equal(t, make([]byte, len(target)), target)
+}
+
 // If the system refuses the owner's direct copy, the reader copies that chunk itself.
 func TestHelpFails(t *testing.T) {
 	for after := range 4 {

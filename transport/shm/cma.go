@@ -150,7 +150,7 @@ func (t *Transport) stepDirect(op *bulkOp, left *int) {
 	move := op.e.read
 	if op.verb == verbPut {
 		move = op.e.write
-		if op.done == 0 && !op.listed() {
+		if !op.listed() { // checked in each step, because the memory may be concealed between two steps
 			op.fail(transport.ErrBadKey)
 			return
 		}
