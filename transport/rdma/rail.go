@@ -98,11 +98,23 @@ func (t *Transport) openRail(c Rail) (*rail, error) {
 		return nil, err
 	}
 	r.limits = r.adapter.Attributes()
-	if a := &r.limits; a.MaxSharedReceives == 0 || a.WaitsForReceive && a.MaxRequestData < negotiation.Size {
+	if lack := lackOf(&r.limits); lack != "" {
 		_ = r.adapter.Close() // no object of the adapter exists
-		return nil, fmt.Errorf("%w: %s has no shared receive queues", transport.ErrNotSupported, a.Provider)
+		return nil, fmt.Errorf("%w: %s %s", transport.ErrNotSupported, r.limits.Provider, lack)
 	}
 	return r, nil
+}
+
+// lackOf returns the feature that an adapter lacks and that this package needs, or "".
+func lackOf(a *verbs.Attributes) string {
+	switch {
+	case a.MaxSharedReceives == 0:
+		return "has no shared receive queues"
+	case a.WaitsForReceive && a.MaxRequestData < negotiation.Size:
+		return fmt.Sprintf("carries only %d bytes of private data in a connection request, not %d", a.MaxRequestData, negotiation.Size)
+	default:
+		return ""
+	}
 }
 
 // prepare makes the objects of a rail that do not depend on a peer. slot is the size of a receive,
