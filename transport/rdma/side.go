@@ -58,7 +58,7 @@ type stripeConfig struct {
 	// A transfer is striped if both connections carry parts of it. above is the length in bytes from which
 	// on a transfer is striped. chunk is the maximum length of a part in bytes. trial is the number of
 	// bytes of each measurement of the speed, with the connection in use alone or with both connections.
-	// Both connections are used if together they are at least gain times as fast as the connection in use
+	// Both connections are used if their rate together exceeds gain times the rate of the connection in use
 	// alone.
 	above, chunk, trial int
 	gain                float64
