@@ -44,7 +44,8 @@ func (d *deaths) record(rank int, cause error) {
 	d.order = append(d.order, rank)
 }
 
-// all returns the lost ranks, in the order in which their losses became known, and the epoch.
+// all returns the lost ranks, in the order in which their losses became known, and the number of ranks
+// whose end the launcher has reported.
 func (d *deaths) all() (ranks []int, epoch int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
