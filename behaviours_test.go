@@ -147,8 +147,9 @@ func TestBehavioursByWay(t *testing.T) {
 }
 
 // stringsOfTests returns a function that reports whether a text is a string in a test or in
-// internal/simulate. The function also accepts such a string if a space and auto or rdma follow the string.
-// The reason is that some tests append the name of the transport to the name of a subtest.
+// internal/simulate. The function also accepts such a string if a space and auto or rdma follow the string,
+// with or without a comma before the space. The reason is that some tests append the name of the transport
+// to the name of a subtest.
 func stringsOfTests(t *testing.T) func(text string) bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -166,7 +167,7 @@ func stringsOfTests(t *testing.T) func(text string) bool {
 	}
 	return func(text string) bool {
 		before, way, spaced := cutLast(text, " ")
-		return all[text] || spaced && all[before] && (way == "auto" || way == "rdma")
+		return all[text] || spaced && all[strings.TrimSuffix(before, ",")] && (way == "auto" || way == "rdma")
 	}
 }
 
