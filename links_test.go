@@ -108,3 +108,24 @@ func TestWorkflowRunsTheCheck(t *testing.T) {
 		t.Error(".ci/run is not executable", err)
 	}
 }
+
+// TestTagsOfTheChangelog checks that the head of the changelog names the tags of all lines of the section
+// Unreleased.
+func TestTagsOfTheChangelog(t *testing.T) {
+	text, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(text), "\n## Unreleased\n")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	for line := range strings.Lines(section) {
+		entry, ok := strings.CutPrefix(line, "- ")
+		if !ok {
+			continue
+		}
+		tag, _, tagged := strings.Cut(entry, "] ")
+		if !tagged || !strings.Contains(head, tag+"]") {
+			t.Errorf("the head does not name the tag of %.60q", line)
+		}
+	}
+}
