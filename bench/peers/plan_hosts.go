@@ -24,7 +24,8 @@ func hostPlan() plan {
 	return p
 }
 
-// hostSystems returns gorun and Open MPI over TCP.
+// hostSystems returns gorun and Open MPI over TCP. The variant of Open MPI yields between two polls, which its user has
+// to ask for: every host believes that it has the processors alone.
 func hostSystems(dir string, ucx bool) []system {
 	all := systems(dir, ucx)[:2]
 	// Every host has the processors of this machine, so that the first rank of each would be bound to the same one.
@@ -33,5 +34,8 @@ func hostSystems(dir string, ucx bool) []system {
 		all[i].always = all[i].network
 	}
 	all[0].always = nil // hosts share no memory
-	return all
+	yields := all[1]
+	yields.name, yields.title, yields.variant = "openmpi-yields", "Open MPI, yields", true
+	yields.always = slices.Concat(yields.always, []string{"--mca", "mpi_yield_when_idle", "1"})
+	return append(all, yields)
 }

@@ -22,7 +22,7 @@ func (g *generous) Yield() {
 	if g.yields--; g.yields == 0 {
 		g.end()
 	}
-	for began := time.Now(); time.Since(began) < 5*time.Microsecond; { //nolint:revive // the time passes in another process
+	for began := time.Now(); time.Since(began) < 5*time.Microsecond; { // the time passes in another process
 	}
 }
 

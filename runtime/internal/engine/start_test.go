@@ -44,34 +44,45 @@ func TestPollersLetNewGoroutinesRun(t *testing.T) {
 	require.Less(t, s.polls, 500)
 }
 
-// TestGoroutinesAreUsedAgain checks that Go does not start a goroutine for each function, that many functions run at
-// the same time, and that no goroutine is left after Close.
+// TestGoroutinesAreUsedAgain checks that a goroutine of Go waits for the next function, that many functions run at the
+// same time, and that no goroutine is left after Close.
 func TestGoroutinesAreUsedAgain(t *testing.T) {
 	before := goruntime.NumGoroutine()
+	until := func(most int) {
+		for end := time.Now().Add(20 * time.Second); goruntime.NumGoroutine() > most; goruntime.Gosched() {
+			require.True(t, time.Now().Before(end), "%d goroutines are left", goruntime.NumGoroutine()-before)
+		}
+	}
 	e, err := engine.New(engine.Config{Size: 1})
 	require.NoError(t, err)
-	const calls, together = 200, 20
-	seen, ran := map[uintptr]bool{}, make(chan uintptr)
-	for range calls {
-		e.Go(func() { ran <- engine.Goroutine() })
-		seen[<-ran] = true
+	const together = 20
+	ran, release := make(chan bool), make(chan bool)
+	blocked := func() {
+		ran <- true
+		<-release
 	}
-	require.Less(t, len(seen), calls/2)
-	release := make(chan struct{})
+	e.Go(func() { ran <- true })
+	<-ran
+	for range 10000 {
+		require.Greater(t, goruntime.NumGoroutine(), before, "the goroutine has ended")
+		goruntime.Gosched()
+	}
 	for range together {
-		e.Go(func() {
-			ran <- 0
-			<-release
-		})
+		e.Go(blocked)
 	}
 	for range together {
 		<-ran // no function waits for the end of another
 	}
-	require.NoError(t, e.Close())
-	close(release)
-	e.Go(func() { ran <- 0 })
-	<-ran // also after Close
-	for end := time.Now().Add(time.Minute); goruntime.NumGoroutine() > before; goruntime.Gosched() {
-		require.True(t, time.Now().Before(end), "%d goroutines are left", goruntime.NumGoroutine()-before)
+	for range together {
+		release <- true
 	}
+	until(before + together/2)
+	e.Go(blocked)
+	<-ran
+	require.NoError(t, e.Close())
+	release <- true // its goroutine becomes idle after Close
+	until(before)
+	e.Go(func() { ran <- true })
+	<-ran
+	until(before)
 }
