@@ -181,7 +181,9 @@
 // skips the phase of a wait in which the rank spins, and GORUN_YIELD=0 skips the phase in which the
 // rank yields. Init returns an error for a value with another syntax. By default, a rank with a
 // processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
-// yields for 100us times the number of ranks per processor.
+// yields for 100us times the number of ranks per processor. A rank that spins measures its yields. If
+// they show that processes outside of the job need its processor, it stops to spin, and yields for up to
+// 10ms as long as they use it.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the latter as goruntime.

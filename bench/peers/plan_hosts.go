@@ -30,10 +30,7 @@ func hostSystems(dir string, ucx bool) []system {
 	all := systems(dir, ucx)[:2]
 	// Every host has the processors of this machine, so that the first rank of each would be bound to the same one.
 	all[0].crowded, all[1].crowded = nil, []string{"--bind-to", "none"}
-	for i := range all {
-		all[i].always = all[i].network
-	}
-	all[0].always = nil // hosts share no memory
+	all[1].always = all[1].network
 	yields := all[1]
 	yields.name, yields.title, yields.variant = "openmpi-yields", "Open MPI, yields", true
 	yields.always = slices.Concat(yields.always, []string{"--mca", "mpi_yield_when_idle", "1"})
