@@ -92,9 +92,7 @@ func (r Request) Wait() (Status, error) {
 			return emptyStatus, err // the request continues
 		}
 		ctx = nil // the function has a context.Context of its own
-		// The goroutine polls while it waits for messages. If this one polled too, every message would cost two
-		// switches between them.
-		<-t.done
+		t.await()
 	}
 	s, err := r.result(r.operation.Wait(ctx))
 	return s, untaken(err)

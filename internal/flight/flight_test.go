@@ -81,6 +81,23 @@ func TestRecords(t *testing.T) {
 	require.Equal(t, l.Messages, again.Messages)
 }
 
+// TestClockDoesNotGoBack checks that a Tick of a goroutine that was delayed does not put later records before earlier
+// ones.
+func TestClockDoesNotGoBack(t *testing.T) {
+	m, begun := memory(), time.Now()
+	r := flight.New(m)
+	send := r.Text("send")
+	r.Tick(begun.Add(time.Hour))
+	r.Moved(send, 0, 1, 0, 8)
+	r.Tick(begun.Add(time.Minute))
+	r.Tick(begun.Add(-time.Hour))
+	r.Moved(send, 0, 1, 1, 8)
+	l := read(t, m)
+	require.Len(t, l.Messages, 2)
+	require.Equal(t, l.Messages[0].Changed, l.Messages[1].Changed)
+	require.WithinDuration(t, begun.Add(time.Hour), l.Time, time.Second)
+}
+
 // TestWrapAround checks that the last 256 records are kept, and that the late end of an
 // overwritten operation is not written into the record of another operation.
 func TestWrapAround(t *testing.T) {
