@@ -43,9 +43,12 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	return c.core.attributes.get(key, create)
 }
 
-// NewRequest runs fn on a new goroutine and returns a Request for it. fn gets a view of c whose
+// NewRequest runs fn on another goroutine and returns a Request for it. fn gets a view of c whose
 // context.Context also ends when the request is canceled. Wait returns fn's error. A panic in fn is a
-// panic of the rank.
+// panic of the rank. The goroutine may run other such functions later, so fn must not leave it locked to
+// its thread.
+//
+// While one goroutine is in Wait, the goroutine of fn polls, as far as it waits for messages.
 //
 // When fn has returned, the rank sends itself a message, which completes the request. So WaitAny
 // and its variants need no support for goroutines.
