@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	goruntime "runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,15 +45,21 @@ func TestPollersLetNewGoroutinesRun(t *testing.T) {
 	require.Less(t, s.polls, 500)
 }
 
+// workers returns how many goroutines of Engine.Go exist.
+func workers() int {
+	text := make([]byte, 4<<20)
+	return strings.Count(string(text[:goruntime.Stack(text, true)]), "engine.(*Engine).runWork(")
+}
+
 // TestGoroutinesAreUsedAgain checks that a goroutine of Go waits for the next function, that many functions run at the
 // same time, and that no goroutine is left after Close.
 func TestGoroutinesAreUsedAgain(t *testing.T) {
-	before := goruntime.NumGoroutine()
 	until := func(most int) {
-		for end := time.Now().Add(20 * time.Second); goruntime.NumGoroutine() > most; goruntime.Gosched() {
-			require.True(t, time.Now().Before(end), "%d goroutines are left", goruntime.NumGoroutine()-before)
+		for end := time.Now().Add(20 * time.Second); workers() > most; goruntime.Gosched() {
+			require.True(t, time.Now().Before(end), "%d goroutines are left", workers())
 		}
 	}
+	until(0) // those of other tests have ended
 	e, err := engine.New(engine.Config{Size: 1})
 	require.NoError(t, err)
 	const together = 20
@@ -63,8 +70,8 @@ func TestGoroutinesAreUsedAgain(t *testing.T) {
 	}
 	e.Go(func() { ran <- true })
 	<-ran
-	for range 10000 {
-		require.Greater(t, goruntime.NumGoroutine(), before, "the goroutine has ended")
+	for range 100 {
+		require.Equal(t, 1, workers(), "the goroutine has ended")
 		goruntime.Gosched()
 	}
 	for range together {
@@ -76,13 +83,13 @@ func TestGoroutinesAreUsedAgain(t *testing.T) {
 	for range together {
 		release <- true
 	}
-	until(before + together/2)
+	until(together / 2)
 	e.Go(blocked)
 	<-ran
 	require.NoError(t, e.Close())
 	release <- true // its goroutine becomes idle after Close
-	until(before)
+	until(0)
 	e.Go(func() { ran <- true })
 	<-ran
-	until(before)
+	until(0)
 }
