@@ -14,7 +14,7 @@ import (
 func TestOptions(t *testing.T) {
 	root, err := moduleDir()
 	require.NoError(t, err)
-	results, all := filepath.Join(root, "bench", "results"), "peers,osu,collectives,crowd,rdma,actors,curves,npb"
+	results, all := filepath.Join(root, "bench", "results"), "peers,osu,collectives,crowd,rdma,hosts,actors,curves,npb"
 	for _, tc := range []struct {
 		given      options
 		arguments  []string
@@ -31,7 +31,7 @@ func TestOptions(t *testing.T) {
 		{given: options{rounds: 5, resume: true, quick: true}, part: "osu", says: "-for needs -resume"},
 		{given: options{rounds: 5, limit: 1}, part: "osu", says: "-for needs -resume"},
 		{given: options{rounds: 0}, part: all, says: "-rounds 0"},
-		{given: options{rounds: 5}, part: "", says: `-part "": there are peers, osu, collectives, crowd, rdma, actors, curves, npb`},
+		{given: options{rounds: 5}, part: "", says: `-part "": there are peers, osu, collectives, crowd, rdma, hosts, actors, curves, npb`},
 		{given: options{rounds: 5}, part: "npb", says: "-part npb needs -npb"},
 		{given: options{rounds: 5, npb: "codes"}, part: "npb", out: results},
 		{given: options{rounds: 5}, part: "rdma,boat", says: `-part "boat"`},
