@@ -101,7 +101,7 @@ func (c *Council) takeOf(rank int, p *poll) (*Decision, error) {
 	return c.take(p)
 }
 
-// tooMany is the error of a vote beyond loadLimit.
+// tooMany is the error of a vote beyond loadLimit, or beyond pollsMost at a relay.
 func tooMany(rank int) error {
 	return fmt.Errorf("bootstrap: rank %d has voted in too many agreements that are under way: %w", rank, ErrMalformed)
 }

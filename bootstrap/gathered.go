@@ -16,7 +16,7 @@ func (r *Relay) vote(rank int, body []byte) error {
 	all := r.polls[key]
 	switch {
 	case r.isFull(rank, p):
-		return fmt.Errorf("bootstrap: rank %d has voted in too many rounds that are under way: %w", rank, ErrMalformed)
+		return tooMany(rank)
 	case all == nil:
 		r.polls[key] = p
 	case all.has(rank):

@@ -182,7 +182,7 @@
 // rank yields. Init returns an error for a value with another syntax. By default, a rank with a
 // processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
 // yields for 100us times the number of ranks per processor. A rank that spins measures its yields. If
-// they show that processes outside of the job need its processor, it stops to spin, and yields for up to
+// they show that processes outside of the job need its processor, it stops spinning, and yields for up to
 // 10ms as long as they use it.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both

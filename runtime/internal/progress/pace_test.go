@@ -82,7 +82,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// TestChange checks that a wait spins no more when its policy is replaced by one without spinning.
+// TestChange checks that a wait stops spinning when its policy is replaced by one without spinning.
 func TestChange(t *testing.T) {
 	var p progress.Pace
 	p.Start(progress.Policy{Spin: time.Second, Yield: time.Second})

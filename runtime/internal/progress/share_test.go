@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// TestShare checks when a rank stops to spin because other processes use its processor, and when it begins again.
+// TestShare checks when a rank stops spinning because other processes use its processor, and when it begins again.
 func TestShare(t *testing.T) {
 	const (
 		short = 250 * time.Nanosecond
