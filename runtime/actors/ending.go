@@ -7,8 +7,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// endWaits ends all waits: messages that wait for actors that do not exist yet, senders that wait for
-// space, futures, and the receive timeouts of actors. Each of these waits would keep the World in
+// endWaits ends the waits that do not end with the engine: messages that wait for actors that do not
+// exist yet, futures, and the receive timeouts of actors. Each of these waits would keep the World in
 // memory until its timeout, or for ever. The caller has ended the engine and the workers. endWaits does
 // not touch an actor whose handler has not returned.
 func (s *System) endWaits() {
@@ -19,7 +19,7 @@ func (s *System) endWaits() {
 	s.boxes.Range(func(_, v any) bool {
 		m := v.(*mailbox)
 		if !slices.Contains(stuck, m) {
-			m.close()
+			m.endTimeout()
 		}
 		s.ProcessRegistry.Remove(m.pid) // so that a PID that has cached the actor's Process looks it up again
 		return true
@@ -27,16 +27,10 @@ func (s *System) endWaits() {
 	s.endFutures()
 }
 
-// close wakes the senders that wait for space in the mailbox, and ends the actor's receive timeout. The
-// caller ensures that the actor is not running.
-func (m *mailbox) close() {
+// endTimeout ends the actor's receive timeout. The caller ensures that the actor is not running.
+func (m *mailbox) endTimeout() {
 	if timed, ok := m.invoker.(interface{ CancelReceiveTimeout() }); ok {
 		timed.CancelReceiveTimeout()
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.overflow != nil {
-		m.overflow.room.Broadcast()
 	}
 }
 

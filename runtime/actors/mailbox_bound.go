@@ -3,8 +3,6 @@ package actors
 import (
 	"sync"
 	"sync/atomic"
-
-	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // A mailbox bounds the bytes of the messages of its own rank. The number of these bytes is posted
@@ -49,8 +47,8 @@ func (m *mailbox) markFull() *overflow {
 }
 
 // postFull posts a message to a mailbox without space. A message of an actor waits in the actor's
-// outbox; a goroutine that runs no actor blocks. If the actor of the mailbox has stopped, postFull
-// does not wait. The caller holds mu; postFull releases it.
+// outbox; a goroutine that runs no actor blocks. If the actor of the mailbox has stopped, or the
+// engine has ended, postFull does not wait. The caller holds mu; postFull releases it.
 func (m *mailbox) postFull(i item) {
 	if m.dead.Load() {
 		m.put(i)
@@ -60,9 +58,9 @@ func (m *mailbox) postFull(i item) {
 	who, serving := m.s.running()
 	if who == nil && !serving {
 		for !m.admits(i.cost) && !m.dead.Load() {
-			if m.s.closed.Load() {
+			if ended := m.s.ended.Load(); ended != nil {
 				m.mu.Unlock()
-				m.s.deadLetter(m.pid, i.message, runtime.ErrClosed)
+				m.s.deadLetter(m.pid, i.message, *ended)
 				return
 			}
 			m.markFull().room.Wait()
@@ -123,6 +121,15 @@ func (m *mailbox) refilled() (all []waiting) {
 	m.fullAt.Store(0)
 	q.room.Broadcast()
 	return all
+}
+
+// wakeSenders wakes the goroutines that wait for space.
+func (m *mailbox) wakeSenders() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.overflow != nil {
+		m.overflow.room.Broadcast()
+	}
 }
 
 // moved removes, from the outboxes of the senders, the messages that refilled has put into the

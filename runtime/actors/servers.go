@@ -71,10 +71,12 @@ func (v *servers) run() {
 	}
 }
 
-// over ends all waits for other ranks, because the engine has ended with err. If err is a PeerError, a rank
-// was lost, and the job goes on in another World. The actors of all other ranks end with this World, so
-// their watchers get Terminated.
+// over ends all waits for other ranks and for space in mailboxes, because the engine has ended with
+// err. If err is a PeerError, a rank was lost, and the job goes on in another World. The actors of all
+// other ranks end with this World, so their watchers get Terminated.
 func (s *System) over(err error) {
+	s.ended.Store(&err)
+	s.boxes.Range(func(_, m any) bool { m.(*mailbox).wakeSenders(); return true })
 	if _, renewed := errors.AsType[*runtime.PeerError](err); renewed {
 		for rank := range s.Size() {
 			if rank != s.Rank() {

@@ -103,8 +103,11 @@ type System struct {
 	// local holds the tasks of this rank's goroutines for the serving goroutine.
 	local deferredTasks
 
-	// closed is true when the System has ended. From then on, messages that would have to wait become
-	// dead letters.
+	// ended points to the error with which the engine has ended; nil before. From then on no inline
+	// actor runs, and no credit comes. So a message that would have to wait for space becomes a dead
+	// letter.
+	ended atomic.Pointer[error]
+	// closed is true when the System has ended, which is after the end of the engine.
 	closed atomic.Bool
 
 	waits         waits

@@ -78,6 +78,7 @@ func TestOwnerHelps(t *testing.T) {
 // A long Put that the owner conceals between two Polls of the writer fails, and writes no further bytes.
 func TestConcealEndsPut(t *testing.T) {
 	ts := pair(t)
+	needsAlone(t)
 	target := make([]byte, 4*shm.PollBytes)
 	k, err := ts[1].Expose(target, transport.AccessWrite)
 	require.NoError(t, err)
