@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	goruntime "runtime"
 
 	"github.com/gorun-hpc/gorun/collectives/simulation"
@@ -14,54 +13,73 @@ var (
 	announced = []int{32 << 10, 64 << 10, 256 << 10, 1 << 20}
 )
 
-const (
-	short = 8
-	long  = 64 << 10 // length of the vectors that are copied and combined
-	few   = 2        // the smaller number of ranks per processor in the measurements of Model.Visit
-	many  = 8        // the larger number of ranks per processor in these measurements
-)
+// short is the length of a message whose bytes take almost no time.
+const short = 8
 
-// calibrate returns a model of this machine as a single node. It measures ping-pongs and streams of two
-// ranks, collective calls of one and of two ranks, and a ring of ranks that share processors. The programs
-// for this are in m.directory.
-func calibrate(m *measurement) (simulation.Model, error) {
-	processors := goruntime.NumCPU()
+// crowds are the numbers of ranks per processor of the jobs to which a model is fitted. One more job has two
+// ranks.
+var crowds = []int{1, 2, 4, 8}
+
+// trained are the algorithms to which a model is fitted, with the lengths of their vectors or blocks. None of
+// them is of an allreduce, for which docs/simulation.md compares predictions with measurements.
+var trained = []struct {
+	operation, algorithm string
+	bytes                []int
+}{
+	{"allgather", "ring", []int{8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}},
+	{"alltoall", "pairwise", []int{8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}},
+	{"reducescatter", "pairwise", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}},
+	{"reducescatter", "ring", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}},
+	{"scan", "recursive-doubling", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}},
+}
+
+// calibrate returns a model of this machine as a single node, and the deviation of its predictions from the
+// measurements to which it is fitted (see fit). It measures ping-pongs and streams of two ranks, with
+// which the fit begins, and then the rows of trained. The programs for this are in m.directory.
+func calibrate(m *measurement) (simulation.Model, float64, error) {
 	model := simulation.Model{
-		RanksPerNode: 1 << 20, Processors: processors,
+		RanksPerNode: 1 << 20, Processors: goruntime.NumCPU(),
 		Network: simulation.Level{{Latency: 1000}}, // not used: there is only one node
+		Call:    500, Combine: 0.1, Copy: 0.05, Visit: 1000, VisitPerRank: 100,
 	}
 	latency, err := m.run(2, append(append([]int{short}, edges...), announced...), nil, "latency", "-type", "float32")
 	if err != nil {
-		return model, err
+		return model, 0, err
 	}
 	rate, err := m.run(2, []int{short}, nil, "messagerate", "-type", "float32")
 	if err != nil {
-		return model, err
+		return model, 0, err
 	}
 	model.Node = level(latency, 1e9/rate[short])
-	alone, err := m.collective("allreduce", "recursive-doubling", 1, []int{short, long})
+	model.Processor = model.Node
+	all, err := observe(m, model.Processors)
 	if err != nil {
-		return model, err
+		return model, 0, err
 	}
-	model.Call = 1e3 * alone[short]
-	model.Copy = 1e3 * max(alone[long]-alone[short], 0) / (long - short)
-	exchange, err := m.collective("alltoall", "pairwise", 2, []int{long})
-	if err != nil {
-		return model, err
+	return fit(model, all)
+}
+
+// observe measures the rows of trained on jobs of several numbers of ranks.
+func observe(m *measurement, processors int) (all []observation, err error) {
+	ranks := []int{2}
+	for _, crowd := range crowds {
+		if n := crowd * processors; n > 2 {
+			ranks = append(ranks, n)
+		}
 	}
-	combine, err := m.collective("allreduce", "recursive-doubling", 2, []int{long})
-	if err != nil {
-		return model, err
+	for _, n := range ranks {
+		for _, row := range trained {
+			measured, err := m.collective(row.operation, row.algorithm, n, row.bytes)
+			if err != nil {
+				return nil, err
+			}
+			for _, bytes := range row.bytes {
+				u := simulation.Run{Operation: row.operation, Algorithm: row.algorithm, Ranks: n, Bytes: bytes}
+				all = append(all, observation{u, measured[bytes]})
+			}
+		}
 	}
-	model.Combine = 1e3 * max(combine[long]-exchange[long], 0) / long
-	fewer, err := visit(m, model, few)
-	if err != nil {
-		return model, err
-	}
-	more, err := visit(m, model, many)
-	model.VisitPerRank = max(more-fewer, 0) / (many - few)
-	model.Visit = max(fewer-few*model.VisitPerRank, 0)
-	return model, err
+	return all, nil
 }
 
 // level returns the segments of a node. latency contains the one-way times of messages in microseconds.
@@ -97,28 +115,4 @@ func level(latency figures, stream float64) simulation.Level {
 func line(f figures, from, to int) (slope, start float64) {
 	slope = max(1e3*(f[to]-f[from])/float64(to-from), 0)
 	return slope, 1e3*f[to] - slope*float64(to)
-}
-
-// visit returns the value of Model.Visit for which the model predicts the measured time of a ring. crowd is
-// the number of ranks that share each processor.
-func visit(m *measurement, model simulation.Model, crowd int) (float64, error) {
-	u := simulation.Run{Operation: "allgather", Algorithm: "ring", Ranks: crowd * model.Processors, Bytes: short, Model: model}
-	measured, err := m.collective(u.Operation, u.Algorithm, u.Ranks, []int{short})
-	if err != nil {
-		return 0, err
-	}
-	low, high := 0.0, 1e6
-	for high-low > 1 {
-		u.Model.Visit = (low + high) / 2
-		res, err := u.Predict()
-		if err != nil {
-			return 0, fmt.Errorf("time of a visit: %w", err)
-		}
-		if res.Mean.Seconds()*1e6 < measured[short] {
-			low = u.Model.Visit
-		} else {
-			high = u.Model.Visit
-		}
-	}
-	return low, nil
 }

@@ -149,6 +149,7 @@ func TestInvalidModels(t *testing.T) {
 		"segment 1 of network is for up to 8": {Network: virtual.Level{{Most: 8}, {Most: 8}, {}}},
 		"segment 0 of network is for up to 9": {Network: virtual.Level{{Most: 9}}},
 		"segment 0 of network is for up to 0": {Network: virtual.Level{{}, {}}},
+		"segment 0 of processor is for up to": {Network: ok, Processor: virtual.Level{{Most: 7}}},
 		"has a handshake and no rendezvous":   {Network: virtual.Level{{Handshake: 1}}},
 	} {
 		err := m.Validate()

@@ -17,6 +17,10 @@ type Model struct {
 	// between nodes.
 	Node    Level `json:"node"`
 	Network Level `json:"network"`
+	// Processor has the costs of messages between ranks that share a processor. They can be lower than
+	// those of Node, because the bytes stay in the caches of the processor. Without segments, the
+	// costs are those of Node.
+	Processor Level `json:"processor,omitempty"`
 	// RanksPerNode is the number of ranks of a node: consecutive ranks share a node. 0 or 1 gives
 	// every rank a node of its own.
 	RanksPerNode int `json:"ranksPerNode,omitempty"`
@@ -93,6 +97,11 @@ func (m *Model) Validate() error {
 	}
 	if err := m.Network.validate("network"); err != nil {
 		return err
+	}
+	if len(m.Processor) > 0 {
+		if err := m.Processor.validate("processor"); err != nil {
+			return err
+		}
 	}
 	if m.RanksPerNode <= 1 && len(m.Node) == 0 {
 		return nil

@@ -169,7 +169,11 @@ func (n *network) ports(r *Rank, peer int) (sent, received *Time) {
 
 // segment returns the costs of a message between two ranks. bytes is the length of the message.
 func (n *network) segment(from, to, bytes int) *Segment {
-	if n.ranks[from].node == n.ranks[to].node && len(n.Model.Node) > 0 {
+	a, b := &n.ranks[from], &n.ranks[to]
+	switch {
+	case a.processor != nil && a.processor == b.processor && len(n.Model.Processor) > 0:
+		return n.Model.Processor.of(bytes)
+	case a.node == b.node && len(n.Model.Node) > 0:
 		return n.Model.Node.of(bytes)
 	}
 	return n.Model.Network.of(bytes)

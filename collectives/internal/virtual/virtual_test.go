@@ -33,16 +33,24 @@ func simulate(t *testing.T, ranks int, m virtual.Model, body func(r *virtual.Ran
 // nanoseconds converts a time to the unit of the models.
 func nanoseconds(t virtual.Time) float64 { return float64(t) / 1000 }
 
+// between returns a body in which a rank sends n bytes to another rank.
+func between(from, to, n int) func(r *virtual.Rank) error {
+	return func(r *virtual.Rank) error {
+		switch r.Rank() {
+		case from:
+			return r.Send(to, make([]byte, n))
+		case to:
+			return r.Recv(from, make([]byte, n))
+		}
+		return nil
+	}
+}
+
 // TestMessages compares the costs of one message, and of messages that contend, with costs
 // computed by hand.
 func TestMessages(t *testing.T) {
 	const n = 1000
-	send := func(r *virtual.Rank) error {
-		if r.Rank() == 0 {
-			return r.Send(1, make([]byte, n))
-		}
-		return r.Recv(0, make([]byte, n))
-	}
+	send := between(0, 1, n)
 	// In incast, all ranks except the last send to the last rank.
 	incast := func(r *virtual.Rank) error {
 		last := r.Size() - 1
@@ -67,6 +75,8 @@ func TestMessages(t *testing.T) {
 	announced := virtual.Segment{Latency: alpha, PerByte: beta, Rendezvous: true, Handshake: 30}
 	node := virtual.Model{RanksPerNode: 2, Node: virtual.Level{{Latency: 10}}, Network: virtual.Level{wire}}
 	shared := virtual.Model{RanksPerNode: 4, Processors: 1, Visit: 3, VisitPerRank: 1, Node: virtual.Level{{Overhead: 100}}, Network: virtual.Level{wire}}
+	// Ranks 0 and 2 share a processor, and ranks 1 and 3 the other one.
+	near := virtual.Model{RanksPerNode: 4, Processors: 2, Node: virtual.Level{{Overhead: 100}}, Processor: virtual.Level{{Overhead: 20}}, Network: virtual.Level{wire}}
 	for _, c := range []struct {
 		name  string
 		ranks int
@@ -90,6 +100,8 @@ func TestMessages(t *testing.T) {
 		{"a rendezvous both ways", 2, level(announced), exchange, alpha + 30 + alpha + n*beta + alpha},
 		{"two rendezvous", 2, level(announced), two, 2 * (3*alpha + 30 + n*beta)},
 		{"on a node", 2, node, send, 10},
+		{"to a rank of the same processor", 4, near, between(0, 2, n), 40},
+		{"to a rank of another processor", 4, near, between(0, 1, n), 200},
 		{"one of two nodes to the other by one link", 4, node, func(r *virtual.Rank) error {
 			if r.Rank() < 2 {
 				return r.Send(r.Rank()+2, make([]byte, n))
