@@ -13,10 +13,10 @@ import (
 )
 
 // worstOfFlood makes each sender send messages to rank 0. The argument each is the number of messages
-// of one sender. A message has a length from 0 to 3*unit bytes. At first, no receive is posted. Then
-// rank 0 receives and checks all messages. worstOfFlood returns the maximum memory that rank 0 used,
-// in bytes.
-func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
+// of one sender. A message has a length from 0 to 3*unit bytes. At first, no receive is posted, until the
+// messages at rank 0 take more than fill bytes. Then rank 0 receives and checks all messages.
+// worstOfFlood returns the maximum memory that rank 0 used, in bytes.
+func worstOfFlood(t *testing.T, w *world, senders, each, unit, fill int) int {
 	t.Helper()
 	worst := 0
 	w.each(t, func(rank int, e *engine.Engine) error {
@@ -30,10 +30,13 @@ func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
 			return nil
 		}
 		// Measure the memory while nothing is received.
-		for range 3000 {
+		for polls := 0; polls < 3000; polls++ {
 			e.Iprobe(engine.Match{Peer: 1, Tag: 2})
 			held, _ := e.Held()
 			used, _ := e.Occupied()
+			if held <= fill {
+				polls = 0
+			}
 			worst = max(worst, held, 2*used/3) // sizes are rounded up by at most half
 		}
 		next, in := make([]int, senders+1), make([]byte, 4*unit)
@@ -59,10 +62,8 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	const budget, senders, each = 1 << 20, 3, 1500
 	o := transporttest.FakeOptions{MaxEager: 4096, EagerBest: 4096}
 	w := newWorld(t, senders+1, o, func(c *engine.Config) { c.UnexpectedBudget = budget })
-	worst := worstOfFlood(t, w, senders, each, 1000)
-	require.LessOrEqual(t, worst, budget)
-	// How much of the budget is used depends on chance.
-	require.Greater(t, worst, budget/8, "the budget is not used")
+	// How much of the budget is used depends on chance. The flood ends only if it is more than an eighth.
+	require.LessOrEqual(t, worstOfFlood(t, w, senders, each, 1000, budget/8), budget)
 	held, messages := w.engines[0].Held()
 	require.Zero(t, held)
 	require.Zero(t, messages)
@@ -74,7 +75,7 @@ func TestFloodOfManyPeers(t *testing.T) {
 	const budget, senders, each = 1 << 20, 24, 150
 	o := transporttest.FakeOptions{MaxEager: 4096, EagerBest: 4096}
 	w := newWorld(t, senders+1, o, func(c *engine.Config) { c.UnexpectedBudget = budget })
-	require.LessOrEqual(t, worstOfFlood(t, w, senders, each, 1000), budget)
+	require.LessOrEqual(t, worstOfFlood(t, w, senders, each, 1000, 0), budget)
 }
 
 // TestAnnouncedMessagesTakeARecordEach checks messages without a posted receive beyond the
