@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPortions checks that the first ranks get the remainder of a division. The C twin of the program divides
-// in the same way.
+// TestPortions checks that the first ranks get the remainder of a division. The C program with which
+// bench/peers compares this one divides in the same way.
 func TestPortions(t *testing.T) {
 	require.Equal(t, []int{3, 3, 2}, portions(8, 3))
 	require.Equal(t, []int{1, 1, 0, 0}, portions(2, 4))

@@ -81,8 +81,8 @@ func TestNothingIsStored(t *testing.T) {
 }
 
 // TestBar checks the bar in the chart for a row of the table. The bar says how many times better gorun is.
-// This must hold for rows in which smaller values are better and for rows in which larger values are better.
-// The bar also gives the extremes of the rounds, the two values, and the compared system.
+// The test has rows in which smaller values are better and rows in which larger values are better. The bar
+// also gives the extremes of the rounds, the two values, and the compared system.
 func TestBar(t *testing.T) {
 	c := &comparison{plan: plan{name: "part"}, systems: systems("", false), result: newResult(3)}
 	for round, v := range []float64{2, 4, 8} {

@@ -51,7 +51,7 @@ type row struct {
 
 // The values of row.against that are not names of systems or measurements.
 const (
-	better   = "better"   // the better one of the default peers
+	better   = "better"   // the better of Open MPI and MPICH
 	absolute = "absolute" // the bar that gorun must reach is a value, not a ratio
 )
 

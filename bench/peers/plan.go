@@ -10,7 +10,7 @@ const (
 	mib = 1 << 20
 
 	timeoutRun  = 120 * time.Second
-	timeoutHuge = 90 * time.Second // for 256 ranks; a peer that takes longer is taken to hang
+	timeoutHuge = 90 * time.Second // for 256 ranks; a peer that takes longer counts as hung
 )
 
 var (

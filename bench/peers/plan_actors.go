@@ -121,8 +121,8 @@ func actorRows() []row {
 // place maps the key of a measurement to the word that the names of its rows contain.
 var place = map[string]string{onNode: "node", overTCP: "TCP", within: "process"}
 
-// localActorRows returns the rows of actors that send to actors of the same process. They compare
-// with protoactor without its remote.
+// localActorRows returns the rows of actors that send to actors of the same process. The rows
+// compare gorun with protoactor without its package remote.
 func localActorRows() []row {
 	line := func(ours, theirs, unit string) row {
 		return row{name: "actors " + ours, unit: unit, measurement: keyOf(within, ours), theirs: keyOf(within, theirs), against: protoactor, bar: 1}

@@ -24,11 +24,12 @@ func hostPlan() plan {
 	return p
 }
 
-// hostSystems returns gorun and Open MPI over TCP. The variant of Open MPI yields between two polls, which its user has
-// to ask for: every host believes that it has the processors alone.
+// hostSystems returns gorun and Open MPI over TCP. The variant of Open MPI yields between two polls. A user
+// has to request these yields, because on every host Open MPI assumes that the host has the processors alone.
 func hostSystems(dir string, ucx bool) []system {
 	all := systems(dir, ucx)[:2]
-	// Every host has the processors of this machine, so that the first rank of each would be bound to the same one.
+	// Every host has all processors of this machine, so that the first ranks of all hosts would be bound to
+	// the same processor.
 	all[0].crowded, all[1].crowded = nil, []string{"--bind-to", "none"}
 	all[1].always = all[1].network
 	yields := all[1]

@@ -20,8 +20,9 @@ const short = 8
 // ranks.
 var crowds = []int{1, 2, 4, 8}
 
-// trained are the algorithms to which a model is fitted, with the lengths of their vectors or blocks. None of
-// them is of an allreduce, for which docs/simulation.md compares predictions with measurements.
+// trained are the algorithms to which a model is fitted, with the lengths of their vectors or blocks. They
+// include no algorithm of allreduce, because docs/simulation.md compares predictions with measurements for
+// allreduce.
 var trained = []struct {
 	operation, algorithm string
 	bytes                []int
@@ -34,8 +35,9 @@ var trained = []struct {
 }
 
 // calibrate returns a model of this machine as a single node, and the deviation of its predictions from the
-// measurements to which it is fitted (see fit). It measures ping-pongs and streams of two ranks, with
-// which the fit begins, and then the rows of trained. The programs for this are in m.directory.
+// measurements to which it is fitted (see fit). It measures ping-pongs and streams of two ranks, and makes
+// a first model of these measurements. Then it measures the rows of trained, and fits the model to them.
+// The programs for this are in m.directory.
 func calibrate(m *measurement) (simulation.Model, float64, error) {
 	model := simulation.Model{
 		RanksPerNode: 1 << 20, Processors: goruntime.NumCPU(),

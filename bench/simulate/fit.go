@@ -57,7 +57,7 @@ func fit(model simulation.Model, all []observation) (simulation.Model, float64, 
 	return model, least, nil
 }
 
-// positive returns the times of a model's processors and nodes that are not 0.
+// positive returns those times of a model's processors and nodes that are not 0.
 func positive(m *simulation.Model) (times []*float64) {
 	all := []*float64{&m.Call, &m.Combine, &m.Copy, &m.Visit, &m.VisitPerRank}
 	for _, l := range []simulation.Level{m.Node, m.Processor} {

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// measurement runs bench/collective, bench/latency and bench/messagerate on this machine. The directory of
-// the field directory contains these programs and gorun. Ranks are bound to the processors in turn.
+// measurement runs bench/collective, bench/latency and bench/messagerate on this machine. The field
+// directory names the directory that contains these programs and gorun. Ranks are bound to the processors
+// in turn.
 type measurement struct {
 	directory  string
 	rounds     int

@@ -4,9 +4,10 @@
 //	gorun -np 4 -host h1:2,h2:2 ./bench/tune -o table.txt
 //	GORUN_COLL_TABLE=table.txt gorun -np 4 -host h1:2,h2:2 ./program
 //
-// The table applies to communicators that have as many ranks as the job that tune ran in, and the same
-// largest number of ranks on a node. A file may contain the tables of several jobs, one after the other. An
-// algorithm replaces the built-in choice only if it took less than 9/10 of the time of the built-in choice.
+// The table applies to communicators that agree with the job of tune in two numbers: the number of ranks,
+// and the largest number of ranks on a node. A file may contain the tables of several jobs, one after the
+// other. An algorithm replaces the built-in choice only if it took less than 9/10 of the time of the
+// built-in choice.
 package main
 
 import (

@@ -33,7 +33,8 @@ func TestWrongPrograms(t *testing.T) {
 }
 
 // TestPrograms checks that names of programs are unique, because a program is selected by its name. It also
-// checks that a wrong program has either the words of its report or the reason why it is missed.
+// checks that a wrong program has either the words of its report or the reason why its mistake is not
+// reported.
 func TestPrograms(t *testing.T) {
 	names := make(map[string]bool)
 	for _, f := range families {

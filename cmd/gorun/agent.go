@@ -171,7 +171,8 @@ func (a *agent) heedTerm() {
 	}()
 }
 
-// errTerminated is the reason why an agent ends that receives SIGTERM before its ranks are started.
+// errTerminated is the reason that an agent reports when SIGTERM ends it before its ranks are
+// started.
 var errTerminated = errors.New("SIGTERM before the ranks were started")
 
 // lost ends the process, because the connection to the launcher is lost. It prints nothing if the launcher has

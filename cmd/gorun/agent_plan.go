@@ -35,7 +35,8 @@ func (a *agent) follow(p link.Plan) {
 	}
 }
 
-// start starts the ranks of a plan. If it returns an error, some of them may have been started.
+// start starts the ranks of a plan. If it returns an error, some of the ranks may have been
+// started.
 func (a *agent) start(p link.Plan) error {
 	ranks, numbers, err := a.planned(p)
 	a.node.assign(ranks, p.Bind)

@@ -100,7 +100,7 @@ const scanRounds = 10000
 var _, _, _, _ containment = (*ownCgroup)(nil), outside{}, namespace{}, scan{}
 
 // envAgent is the environment variable whose value identifies the agent that has started a process. The name
-// of the job does not identify it, because two agents of a job may be on one machine.
+// of the job does not identify the agent, because two agents of a job may be on one machine.
 const envAgent = "GORUN_AGENT"
 
 // agentVariable returns the variable in the environment of all processes of a node with this ID.

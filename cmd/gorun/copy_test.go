@@ -80,8 +80,8 @@ func TestCopyToHosts(t *testing.T) {
 	require.Empty(t, temporary(t, c, "h1"))
 }
 
-// Each host receives gorun and the program once, from its parent in the tree. It removes both after every
-// kind of end of the job.
+// Each host receives gorun and the program once, from its parent in the tree. The host removes both after
+// every kind of end of the job.
 func TestCopyAlongTheTree(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("copies executables of tens of MB through ssh")

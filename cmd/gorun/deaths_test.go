@@ -21,7 +21,7 @@ type death struct {
 	victim string
 	ssh    string   // the host on which gorun runs and uses ssh; "": gorun runs outside and needs no network
 	flags  []string // additional flags of gorun
-	script string   // the program of the ranks; if it is "", the ranks run the script waits
+	script string   // the program of the ranks; if it is "", the ranks run the script in the constant waits
 	strike func(c *nscluster.Cluster, r *run) error
 	code   int
 	says   []string // regular expressions that gorun's standard error matches
@@ -64,7 +64,7 @@ var allDeaths = map[string]death{
 		strike: func(c *nscluster.Cluster, r *run) error { return killOne(c, r, "h2", waits) },
 		says:   []string{`first failure: rank [23] \(sh, host h2, pid \d+\) was killed by SIGKILL`},
 	},
-	// Open MPI leaves the ranks of that host.
+	// Open MPI leaves the ranks of that host running.
 	"kill -9 of an agent": {
 		victim: "h2", code: 125,
 		strike: func(c *nscluster.Cluster, r *run) error { return killOne(c, r, "h2", "-gorun-agent") },

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStalledHostIsNamed checks which host is declared lost if a file does not arrive. This must be the host
-// that does not take its own bytes. It must not be a host below that host in the tree, or a host that has
-// taken all its bytes.
+// TestStalledHostIsNamed checks which host is declared lost if a file does not arrive. The lost host must be
+// the host that does not take its own bytes. It must not be a host below that host in the tree, or a host
+// that has taken all its bytes.
 func TestStalledHostIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const patience = 10 * time.Second

@@ -14,8 +14,8 @@ import (
 const (
 	// doctorWord as the first argument makes gorun examine machines.
 	doctorWord = "doctor"
-	// examinedCommand as the first argument makes gorun examine the machine that it runs on. It sends the
-	// results through its standard streams to the gorun doctor that has started it.
+	// examinedCommand as the first argument makes gorun examine the machine that it runs on. This gorun
+	// sends the results through its standard streams to the gorun doctor that has started it.
 	examinedCommand = "-gorun-examined"
 )
 

@@ -163,8 +163,9 @@ func (j *job) judge(list []bootstrap.Doing) {
 	}
 }
 
-// prove compares list, which has the second answers, with suspects. It reports a deadlock if Doing.Stuck of
-// each deadlocked rank is the same in both. prove then ends the job if -on-deadlock allows that.
+// prove compares list, which has the second answers, with suspects. A rank whose Doing.Stuck differs does
+// not count as stuck. If ranks are still deadlocked, prove reports the deadlock, and ends the job if
+// -on-deadlock allows that.
 func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	proof := make([]bootstrap.Doing, len(list))
 	for i, d := range list {

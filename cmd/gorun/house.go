@@ -65,7 +65,7 @@ func (e *noRoomError) Error() string {
 	return fmt.Sprintf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", e.rank)
 }
 
-// letting says what lost ranks use of one host: a number of spares of each program, and a number of free slots.
+// letting counts what lost ranks take from one host: the spares of each program, and the free slots.
 type letting struct {
 	spares map[*app]int
 	room   int

@@ -24,7 +24,7 @@ type job struct {
 	kept  []*host // the subset of hosts whose agents run ranks, or may run ranks in a later generation
 	files *files  // the files that are compared with the files of the hosts
 
-	failures failures // failures of hosts before the ranks run
+	failures failures // failures of hosts that occur before the ranks run
 
 	server *bootstrap.Server
 	out    *output
@@ -277,7 +277,7 @@ func (j *job) conclude() (int, error) {
 }
 
 // drain waits for the output of the ranks to be written. A slow reader may take any time, but an interrupt
-// ends the wait. It reports whether all output was written.
+// ends the wait. drain reports whether all output was written.
 func (j *job) drain() bool {
 	done := make(chan struct{})
 	go func() {

@@ -31,7 +31,7 @@ func newLayout(o *options, size int) layout {
 func (l layout) tagged() bool { return l.pattern != "" }
 
 // tag returns a function that appends the tag of a rank's stream, or nil if lines have no tags. tag formats
-// all parts except the time in advance.
+// all parts in advance, except the time.
 func (l layout) tag(r *rank, which stream) func([]byte, time.Time) []byte {
 	if !l.tagged() {
 		return nil

@@ -229,8 +229,9 @@ func (j *job) lostHost(h *host) {
 }
 
 // heardOut waits until nothing more is received from any lost host, including the hosts below a lost host in
-// the tree. The ranks of these hosts may then be started again elsewhere. A late frame that ends the output
-// of the old process of a rank would otherwise end the output of the new process.
+// the tree. It waits at most dismissDelay. The ranks of these hosts may then be started again elsewhere. A
+// late frame that ends the output of the old process of a rank would otherwise end the output of the new
+// process.
 func (j *job) heardOut() {
 	late := time.After(dismissDelay)
 	for _, h := range j.hosts {
@@ -298,8 +299,9 @@ func (h *host) inputMode() link.InputMode {
 	}
 }
 
-// sendInput copies standard input to hosts, no faster than the slowest of them reads it. It ends at the end
-// of the input or with the process, because a read of standard input cannot be canceled.
+// sendInput copies standard input to hosts, no faster than the slowest of them reads it. It returns at the
+// end of the input, or when no host takes input any more. A read of standard input cannot be canceled, so
+// that it may also last until the process ends.
 func sendInput(to []*host) {
 	buf := make([]byte, link.ChunkBytesMax)
 	for {

@@ -64,8 +64,8 @@ func TestLoginOfAUserFromTheConfiguration(t *testing.T) {
 	}
 }
 
-// pretendToBeAgent simulates an agent of the given user that starts no ranks. It reports a failure. The text of
-// the failure has the environment that the ranks would have got.
+// pretendToBeAgent simulates an agent of the given user. The agent starts no ranks and reports a failure. The
+// text of the failure has the environment that the ranks would have got.
 func pretendToBeAgent(version, user string) int {
 	hello := link.Hello{Probe: link.Probe{PID: 1, Nonce: make([]byte, link.NonceBytes)}}
 	var err error

@@ -353,8 +353,8 @@ func setStdin(o *options, _ *app, v string) error {
 	return nil
 }
 
-// inputRank returns the only rank that gets standard input. It returns -1 if all ranks get it or no rank gets
-// it.
+// inputRank returns the only rank that gets standard input. It returns -1 if all ranks or no rank get
+// standard input.
 func (o *options) inputRank() int {
 	n, err := strconv.Atoi(o.stdin)
 	if err != nil {

@@ -24,7 +24,8 @@ const (
 	// podsAnswerDefault is how long pods wait for each other by default. The scheduler starts them
 	// one by one, and each node has to pull the image.
 	podsAnswerDefault = 10 * time.Minute
-	// podRetryMin and podRetryMax are the times between two attempts to reach the first pod.
+	// podRetryMin and podRetryMax are the shortest and the longest time between two attempts
+	// to reach the first pod.
 	podRetryMin, podRetryMax = 100 * time.Millisecond, 2 * time.Second
 	// podSecretBytesMin is the least length of the pods' secret, because a shorter secret can be guessed.
 	podSecretBytesMin = 16
@@ -113,7 +114,7 @@ func derive(secret []byte, purpose, detail string) [32]byte {
 }
 
 // podHelloTimeout is how long the agent of a pod may take to send its Hello after it has connected.
-// The pods are greeted concurrently, so that a slow node delays no other.
+// The pods are greeted concurrently, so that a pod on a slow node delays no other pod.
 const podHelloTimeout = 30 * time.Second
 
 // noAnswerError is the error if an agent has connected and does not send its Hello.

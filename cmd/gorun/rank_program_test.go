@@ -292,7 +292,7 @@ func await(t *testing.T, pid int) {
 	require.Equal(t, 1, n, "process %d does not end: %s", pid, commandLine(pid))
 }
 
-// awaitState does the same as await by polling.
+// awaitState does the same as await, but polls.
 func awaitState(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -109,8 +109,9 @@ func (b *inbox) receive(i int, header []byte) error {
 	b.mu.Lock()
 	to := b.shared[i]
 	b.mu.Unlock()
-	// The copy keeps the last element of the path, because a program may read its own name there. The hash is
-	// the name of its directory, because two programs of the same name may differ.
+	// The copy keeps the last element of the path, because a program may read its own name there. The first 8
+	// bytes of the hash are the name of the copy's directory, because two programs of the same name may
+	// differ.
 	path, hash := b.paths[i], header[4:]
 	name := filepath.Join(b.dir, hex.EncodeToString(hash[:8]), filepath.Base(path))
 	r, w := io.Pipe()

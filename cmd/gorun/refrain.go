@@ -16,8 +16,8 @@ func (j *job) failing(r *rank, e bootstrap.Event) {
 	j.out.addFailure(r.number, fmt.Sprintf("rank %d: %s\n", r.number, e.Text), j.said.add(r.number, e.Text))
 }
 
-// failure returns the failure that the verdict records for the end of a rank. If the rank's error names
-// another rank as its cause, failure returns the failure of that other rank.
+// failure returns the failure that the verdict records for the end of a rank. If the rank's error comes
+// from another rank (Event.Origin), failure returns the failure of that other rank.
 func (j *job) failure(r *rank, code int) failure {
 	f := failure{rank: r.number, code: code, how: r.how(), ended: []*rank{r}}
 	e := r.said

@@ -50,8 +50,8 @@ func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 	require.Regexp(t, `gorun: 1 more rank, \d, failed with the error of rank \d\n`, got.err)
 }
 
-// If a rank fails because another rank has failed, gorun reports the other rank as the first failure. This must
-// hold for both orders of the ends of the two ranks.
+// If a rank fails because another rank has failed, gorun reports the other rank as the first failure. gorun
+// must do so for both orders of the ends of the two ranks.
 func TestFailureOfAnotherRankIsItsOwn(t *testing.T) {
 	for _, alive := range []bool{false, true} {
 		args := []string{"2", "broken by rank 2"}

@@ -40,8 +40,9 @@ type restarts struct {
 // respawns reports whether ranks are started again.
 func (o *options) respawns() bool { return o.onFailure == bootstrap.OnFailureRespawn }
 
-// respawn starts ranks that were lost together again, in the next generation of the job, and returns true. If
-// it does not start them, it returns false and adds the reason to f, the failure of these ranks.
+// respawn restarts ranks that were lost together, in the next generation of the job, and returns true. If it
+// does not start them, it returns false and adds the reason to f, the failure of these ranks. It adds no
+// reason if the job does not restart ranks or is ending, or if the reason is errSaid.
 func (j *job) respawn(lost []*rank, f *failure) bool {
 	if !j.opts.respawns() || j.watch.ending {
 		return false

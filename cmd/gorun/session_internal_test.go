@@ -40,7 +40,8 @@ func TestSessionOfACommand(t *testing.T) {
 	s.kill() // the process was reaped: kill does nothing
 	s.close()
 
-	// The next descriptor gets the number of the closed descriptor. It refers to another process.
+	// The next descriptor gets the number of the closed descriptor, but refers to another
+	// process.
 	other := exec.Command("cat")
 	in, err := other.StdinPipe()
 	require.NoError(t, err)

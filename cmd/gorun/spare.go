@@ -21,8 +21,8 @@ type heldPipe struct {
 }
 
 // addSpare starts a process of a program that waits on this node. The process is bound to processors only
-// when it takes the place of a rank, because it then gets the processors of this rank. It gets as many threads
-// as the rank of this node that has the fewest threads.
+// when it takes the place of a rank, because it then gets the processors of this rank. The process gets as
+// many threads as the rank of this node that has the fewest threads.
 func (s *spawner) addSpare(a *app, path string) error {
 	share := len(s.node.cpus)
 	for _, r := range s.node.ranks {

@@ -31,7 +31,7 @@ type splitter struct {
 	hold  bool                                   // whether starts of lines are held back
 	held  []byte                                 // the start of a line, held back
 	since time.Time                              // when held became non-empty
-	last  time.Time                              // when held grew
+	last  time.Time                              // when held last grew
 	stall time.Duration                          // how long gorun has not read the stream since the time in last
 	out   []byte                                 // reused for results
 }

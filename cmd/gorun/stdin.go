@@ -71,8 +71,8 @@ func (f *stdinFeed) pipe() (*os.File, error) {
 	return read, nil
 }
 
-// run starts copying from this process's standard input. The copying lasts until the process ends,
-// because a read from a terminal cannot be canceled.
+// run starts copying from this process's standard input. The copying lasts until the input or the
+// process ends, because a read from a terminal cannot be canceled.
 func (f *stdinFeed) run() {
 	f.deliver()
 	go f.read()
@@ -118,7 +118,8 @@ func (f *stdinFeed) end() {
 	f.more.Broadcast()
 }
 
-// trim releases the input that every sink that is not closed has got. Callers hold mu.
+// trim releases the input that all sinks have got, apart from closed sinks. Callers hold
+// mu.
 func (f *stdinFeed) trim() {
 	end := f.base + len(f.data)
 	low := end

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// dumpDelay bounds the wait for the ranks' reports before a timeout ends them.
+// dumpDelay bounds the wait for the ranks' reports before a timeout ends the ranks.
 const dumpDelay = time.Second
 
 // quitAgain is the time after a SIGQUIT in which gorun passes a second SIGQUIT on to the ranks. The ranks
@@ -364,7 +364,7 @@ func (j *job) pass(s syscall.Signal) {
 	}
 }
 
-// interrupted ends the job for a signal, at once if it is the second SIGINT.
+// interrupted ends the job because of a signal. A second SIGINT kills the ranks at once.
 func (j *job) interrupted(s syscall.Signal) {
 	if s == unix.SIGINT && j.verdict.interrupt == unix.SIGINT {
 		j.say("second SIGINT: killing %d ranks", j.watch.running)

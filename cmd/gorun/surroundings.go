@@ -14,8 +14,8 @@ import (
 // shownHostsMax is how many hosts of an allocation are printed with their names.
 const shownHostsMax = 4
 
-// If the command line names no hosts, findHosts sets the hosts to those that a scheduler has given to this job.
-// It then describes the allocation in o.took.
+// findHosts sets the hosts to those that a scheduler has given to this job, and describes the allocation in
+// o.took. It does nothing if the command line names hosts.
 func (o *options) findHosts(getenv func(string) string) error {
 	if len(o.hosts) > 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 // The watchdog is a small process that gorun starts, and that reads a pipe from gorun (package
 // watchdog). If the pipe ends without the message of an orderly end, gorun was killed. The watchdog
-// then kills the processes that the job has left, and removes its files.
+// then kills the processes that the job has left, and removes the files of the job.
 
 // scratchPrefix is the start of the name of every scratch directory.
 const scratchPrefix = "gorun-"

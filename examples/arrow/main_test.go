@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
-// TestBatchOfProcesses sends 64 MiB through two other processes, and checks that they do not allocate as much
-// memory. A rank that waits for a long time may allocate a few MiB for the reports of its wait.
+// TestBatchOfProcesses sends 64 MiB through two other processes, and checks that each of them allocates less
+// than 32 MiB. A rank that waits for a long time may allocate a few MiB for the reports of its wait.
 func TestBatchOfProcesses(t *testing.T) {
 	out := launch.Example(t, 3, "-mib", "64")
 	for rank := 1; rank <= 2; rank++ {

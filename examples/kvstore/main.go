@@ -101,9 +101,9 @@ func report(w *runtime.World, store *client, ends <-chan bool) error {
 	return nil
 }
 
-// ending is the receive function of the actor that sends a value to ends for each rank that is done or lost.
-// A rank sends the message true to this actor when the rank is done. If a shard terminates, its rank was
-// lost.
+// ending is the receive function of the actor that sends a value to the channel ends for each rank that is
+// done or lost. A rank sends the message true to this actor when the rank is done. If a shard terminates,
+// its rank was lost.
 func ending(c actor.Context, s *actors.System, ends chan<- bool) {
 	switch m := c.Message().(type) {
 	case *actor.Started:

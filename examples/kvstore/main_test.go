@@ -27,8 +27,8 @@ func sum(t *testing.T, out string) int {
 	return n
 }
 
-// TestKVStore checks that every change counts once. If a rank dies halfway, those of its changes count that
-// were answered. All changes of the other ranks count, even changes of counters that were at the dead rank.
+// TestKVStore checks that every change counts once. If a rank dies halfway, its changes that were answered
+// count. All changes of the other ranks count, even changes of counters that were at the dead rank.
 func TestKVStore(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		out := launch.ExampleWith(t, 4, []string{"-transport", transport}, "-changes", fmt.Sprint(changes))

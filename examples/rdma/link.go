@@ -139,9 +139,9 @@ func explain(e *verbs.Event) error {
 	return fmt.Errorf("%v: %s (%w)", e.Remote, words, e.Err)
 }
 
-// pattern returns the n bytes of the region that a client offers in a round. They are the same as rping's. A
-// text with the number of the round comes first. The characters from 'A' to 'z' follow in a cycle, which
-// begins one character later in each round. The last byte is zero.
+// pattern returns the n bytes of the region that a client offers in a round. These bytes are the same as
+// rping's. A text with the number of the round comes first. The characters from 'A' to 'z' follow in a
+// cycle, which begins one character later in each round. The last byte is zero.
 func pattern(n, round uint32) []byte {
 	const first, characters = 'A', 'z' - 'A' + 1
 	text := []byte(fmt.Sprintf("rdma-ping-%d: ", round))

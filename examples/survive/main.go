@@ -90,7 +90,8 @@ func lost(w *runtime.World, why error) error {
 	if errors.Is(why, actor.ErrTimeout) {
 		return why
 	}
-	// No rank sends to this receive. It returns an error when the runtime reports the loss.
+	// No rank sends to this receive. The receive returns an error when the runtime reports
+	// the loss.
 	_, err := runtime.Recv(w.Comm(), make([]byte, 1), runtime.AnySource, 0)
 	return errors.Join(why, err)
 }

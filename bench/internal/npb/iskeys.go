@@ -76,8 +76,8 @@ func (k *keys) rank(it int) (passed int, err error) {
 }
 
 // sortByOwner copies this rank's keys to the slice sorted, in the order of the ranks that own their buckets.
-// The reference code orders the keys by bucket instead. This would be slower: because of the large number of
-// buckets, most writes of a key would miss the cache.
+// The reference code orders the keys by bucket instead. That order would be slower: because of the large
+// number of buckets, most writes of a key would miss the cache.
 func (k *keys) sortByOwner() {
 	var at int32
 	for j, n := range k.sends {

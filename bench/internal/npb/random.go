@@ -1,7 +1,7 @@
 package npb
 
 // The random numbers of NPB (common/randi8.f90): the next state is x' = a*x mod 2^46, and the number is x' *
-// 2^-46. The product may overflow 64 bits. This is harmless, because only its low 46 bits are used.
+// 2^-46. The product may overflow 64 bits. The overflow is harmless, because only the low 46 bits are used.
 const (
 	multiplier = 1220703125 // 5^13
 	modMask    = 1<<46 - 1

@@ -50,8 +50,8 @@ func main() {
 	}
 }
 
-// system returns an actor system. The log of the actor system is discarded. It would report that the
-// connection has ended when the peer ends, which is no error here. Other errors are returned as errors of a
+// system returns an actor system. The log of the actor system is discarded. When the peer ends, the log
+// would report the end of the connection, which is no error here. Other errors are returned as errors of a
 // measurement.
 func system() *actor.ActorSystem {
 	return actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {

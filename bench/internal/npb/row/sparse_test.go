@@ -12,7 +12,7 @@ import (
 )
 
 // TestSparse compares the product of a sparse matrix and a vector with a product that is computed element by
-// element, and the two kinds of loops with each other. The rows have from no elements to several eights.
+// element, and the two kinds of loops with each other. The rows have from 0 to several times eight elements.
 func TestSparse(t *testing.T) {
 	random := rand.New(rand.NewPCG(15, 16))
 	for _, columns := range []int{1, 9, 100} {

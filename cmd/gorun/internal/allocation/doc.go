@@ -5,5 +5,5 @@
 //	if a != nil { ... a.Hosts, a.Remote ... }
 //
 // The description must be complete. A list of hosts without counts, or with counts that do not fit the list,
-// causes an error that names the variables. It never leads to a smaller job.
+// causes an error that names the variables. Such a list never leads to a smaller job.
 package allocation

@@ -144,7 +144,8 @@ func TestMachinesWithAFault(t *testing.T) {
 	}
 }
 
-// Each finding about this machine has a text. It has a remedy if and only if it is not OK.
+// Each finding about this machine has a text. A finding has a remedy if and only if its
+// level is not OK.
 func TestThisMachineIsExamined(t *testing.T) {
 	for _, f := range doctor.This(2).Check() {
 		require.NotEmpty(t, f.Text)

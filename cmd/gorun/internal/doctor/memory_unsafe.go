@@ -9,7 +9,7 @@ import (
 	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // on other systems the build fails with only its error
 )
 
-// This is the constructor of the Machine on which this process runs.
+// This returns the Machine on which this process runs.
 func This(processors int) *Machine {
 	return &Machine{Root: "/", Superuser: os.Geteuid() == 0, Processors: processors, Memfd: tryMemfd, ReadMemory: tryReadMemory}
 }

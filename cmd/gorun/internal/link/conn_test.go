@@ -52,7 +52,7 @@ func TestConnKeepsTheOrder(t *testing.T) {
 	})
 }
 
-// Room blocks while too many bytes are queued, until the peer reads.
+// Room blocks as long as too many bytes are queued, and returns after the peer has read.
 func TestRoomWaitsForTheReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)

@@ -58,8 +58,8 @@ func (p Policy) Room(slots []int) int {
 }
 
 // Deal returns the index of the host of each of n ranks, given the slots of each host, which are positive.
-// When all slots are used, Deal begins again with the first host. This is called another round. Deal returns
-// an error if there are more ranks than PerHost allows.
+// When all slots are used, Deal begins another round with the first host. Deal returns an error if there are
+// more ranks than PerHost allows.
 func (p Policy) Deal(slots []int, n int) ([]int, error) {
 	if p.PerHost > 0 && n > p.Room(slots) {
 		return nil, fmt.Errorf("%d ranks, and %d hosts with %d ranks each take %d: name more hosts, allow more ranks per host, or start fewer",

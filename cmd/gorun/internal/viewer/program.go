@@ -86,8 +86,8 @@ func (s *session) fail(err error) {
 	s.once.Do(func() { go s.program.Send(failed{err}) }) // with go, because the program waits for this write
 }
 
-// obey carries out the default actions of signals, but leaves the alternate screen first. The second signal that
-// ends the process takes its default action at once.
+// obey carries out the default actions of signals, but leaves the alternate screen first. If a signal that
+// ends the process arrives a second time, it takes its default action at once.
 func (s *session) obey() {
 	for sig := range s.signals {
 		if sig != unix.SIGTSTP {
