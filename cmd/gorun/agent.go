@@ -165,15 +165,11 @@ func (a *agent) heedTerm() {
 				}
 				a.mu.Unlock()
 			default:
-				a.lost(errTerminated)
+				a.leave(errors.New("SIGTERM before the ranks were started"), exitLauncher)
 			}
 		}
 	}()
 }
-
-// errTerminated is the reason that an agent reports when SIGTERM ends it before its ranks are
-// started.
-var errTerminated = errors.New("SIGTERM before the ranks were started")
 
 // lost ends the process, because the connection to the launcher is lost. It prints nothing if the launcher has
 // closed the connection, because the reason may be a failure on another host.
