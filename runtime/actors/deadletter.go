@@ -15,6 +15,7 @@ import (
 // memory. message may be in an envelope of protoactor (actor.MessageEnvelope). If the envelope names
 // a sender, the sender gets a DeadLetterResponse, because it may wait for an answer.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
+	first := s
 	if later := s.successor(); later != nil {
 		s, why = later, fmt.Errorf("%w: %s is of generation %d of the job, this is %d", ErrStale, name(pid), s.epoch, later.epoch)
 	}
@@ -37,6 +38,10 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 		}
 		// protoactor's dead letter Process publishes its event and answers the sender.
 		s.DeadLetter.SendUserMessage(pid, message)
+		if first != s && sender != nil {
+			// The later System does not deliver to futures of the first one.
+			first.endFuture(sender.Id, pid)
+		}
 		if strings.HasPrefix(pid.Id, futurePrefix) && pid.Address != s.Address() {
 			s.Root.Send(pid, &actor.DeadLetterResponse{Target: pid})
 		}

@@ -9,16 +9,18 @@ import (
 
 // endWaits ends the waits that do not end with the engine: messages that wait for actors that do not
 // exist yet, futures, and the receive timeouts of actors. Each of these waits would keep the World in
-// memory until its timeout, or for ever. The caller has ended the engine and the workers. endWaits does
-// not touch an actor whose handler has not returned.
-func (s *System) endWaits() {
+// memory until its timeout, or for ever. The caller has ended the engine and the workers. quiet is the
+// result of workers.close. endWaits does not touch an actor whose handler has not returned.
+func (s *System) endWaits(quiet bool) {
 	s.closed.Store(true)
-	s.inbound.settle()
+	if quiet {
+		s.inbound.settle()
+	}
 	s.pending.close(s)
 	stuck := s.workers.boxes()
 	s.boxes.Range(func(_, v any) bool {
 		m := v.(*mailbox)
-		if !slices.Contains(stuck, m) {
+		if quiet || !m.inline && !slices.Contains(stuck, m) {
 			m.endTimeout()
 		}
 		s.ProcessRegistry.Remove(m.pid) // so that a PID that has cached the actor's Process looks it up again
@@ -45,7 +47,15 @@ func (s *System) endFutures() {
 		})
 	}
 	for _, id := range open {
-		pid := s.NewLocalPID(id)
-		s.Root.Send(pid, &actor.DeadLetterResponse{Target: pid})
+		s.endFuture(id, s.NewLocalPID(id))
+	}
+}
+
+// endFuture ends a future of this rank by a DeadLetterResponse. target is the addressee of the request. If the
+// id is not that of an open future, endFuture does nothing.
+func (s *System) endFuture(id string, target *actor.PID) {
+	process, ok := s.ProcessRegistry.GetLocal(id)
+	if ok && strings.HasPrefix(id, futurePrefix) && !isActor(process) {
+		process.SendUserMessage(s.NewLocalPID(id), &actor.DeadLetterResponse{Target: target})
 	}
 }

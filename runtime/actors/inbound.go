@@ -94,13 +94,16 @@ func (p *inbound) init(s *System) {
 	p.nameless = make([]atomic.Pointer[remote], s.world.Size())
 }
 
-// ready reports whether the method work has anything to do. If taken is empty, ready exchanges it
-// with queue. The engine's lock is held.
-func (p *inbound) ready() bool {
+// ready reports whether the method work has anything to do. The engine's lock is held.
+func (p *inbound) ready() bool { return p.arrived() || p.s.local.some.Load() }
+
+// arrived reports whether there are arrivals to deliver. If taken is empty, arrived exchanges it with
+// queue. The engine's lock is held.
+func (p *inbound) arrived() bool {
 	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
 		p.taken, p.queue = p.queue, p.taken
 	}
-	return len(p.taken.list) > 0 || p.s.local.some.Load() || p.transfers.over()
+	return len(p.taken.list) > 0 || p.transfers.over()
 }
 
 // ActorMessage implements engine.ActorReceiver: it decodes a message of a peer.

@@ -84,51 +84,46 @@ func TestSendersWaitForRoom(t *testing.T) {
 }
 
 // TestSendersEndWithTheJob lets a goroutine send messages to an actor of its own rank before and after
-// the job is aborted. The actor takes no messages: the handler of a worker's actor does not return, and
-// an inline actor does not run after the abort. The goroutine must not wait for space for ever:
-// messages without space must become dead letters, whose reason is the cause of the abort.
+// the job is aborted. The actor's handler does not return. The goroutine must not wait for space for
+// ever: messages without space must become dead letters, whose reason is the cause of the abort.
 func TestSendersEndWithTheJob(t *testing.T) {
-	for name, mode := range modes {
-		t.Run(name, func(t *testing.T) {
-			cause := errors.New("rank 1 fails")
-			err := runtime.Local(2, func(w *runtime.World) error {
-				if w.Rank() == 1 {
-					if _, err := runtime.Recv(w.Comm(), make([]byte, 1), 0, 0); err != nil {
-						return err
-					}
-					return cause
+	cause := errors.New("rank 1 fails")
+	err := runtime.Local(2, func(w *runtime.World) error {
+		if w.Rank() == 1 {
+			if _, err := runtime.Recv(w.Comm(), make([]byte, 1), 0, 0); err != nil {
+				return err
+			}
+			return cause
+		}
+		s, err := actors.OfConfig(w, small)
+		require.NoError(t, err)
+		dead, gate := letters(s), make(chan struct{})
+		defer close(gate)
+		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(int); ok {
+				<-gate
+			}
+		}), "busy")
+		require.NoError(t, err)
+		begun := make(chan struct{})
+		var over atomic.Bool
+		var sender sync.WaitGroup
+		sender.Go(func() {
+			for i := 0; !over.Load(); i++ {
+				if i == small.Mailbox/64 { // the mailbox has space for this many messages
+					close(begun)
 				}
-				s, err := actors.OfConfig(w, small)
-				require.NoError(t, err)
-				dead, gate := letters(s), make(chan struct{})
-				defer close(gate)
-				_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-					if _, ok := c.Message().(int); ok && name == "worker" {
-						<-gate
-					}
-				}, mode(s)), "idle")
-				require.NoError(t, err)
-				begun := make(chan struct{})
-				var over atomic.Bool
-				var sender sync.WaitGroup
-				sender.Go(func() {
-					for i := 0; !over.Load(); i++ {
-						if i == small.Mailbox/64 { // the mailbox has space for this many messages
-							close(begun)
-						}
-						s.Root.Send(s.PID(0, "idle"), i)
-					}
-				})
-				<-begun
-				require.NoError(t, runtime.Send(w.Comm(), []byte{1}, 1, 0))
-				require.ErrorIs(t, next(t, dead).Reason, cause)
-				over.Store(true)
-				sender.Wait()
-				return nil
-			})
-			require.ErrorIs(t, err, cause)
+				s.Root.Send(s.PID(0, "busy"), i)
+			}
 		})
-	}
+		<-begun
+		require.NoError(t, runtime.Send(w.Comm(), []byte{1}, 1, 0))
+		require.ErrorIs(t, next(t, dead).Reason, cause)
+		over.Store(true)
+		sender.Wait()
+		return nil
+	})
+	require.ErrorIs(t, err, cause)
 }
 
 // TestFailureAmidABatch lets an actor fail among many messages of another rank and of its own

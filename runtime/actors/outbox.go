@@ -1,6 +1,11 @@
 package actors
 
-import "github.com/asynkron/protoactor-go/actor"
+import (
+	"maps"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
 
 // wait handles a message for which there is no credit. A message of an actor waits in the actor's outbox;
 // a goroutine that runs no actor blocks.
@@ -97,5 +102,16 @@ func (r *remote) drain() {
 			r.s.deadLetter(r.key.pid(), u.message, u.err)
 		}
 		r.s.release(all[i].owner, r, all[i].bytes)
+	}
+}
+
+// drainAll drains the queues of all remotes. After the end of the engine, no credit comes, and the
+// messages that wait become dead letters.
+func (s *System) drainAll() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.remotes))
+	s.mu.Unlock()
+	for _, l := range all {
+		l.drain()
 	}
 }

@@ -226,7 +226,7 @@ func (s *System) own(name string) *actor.PID {
 
 // SendUserMessage implements actor.Process.
 func (x *pendingProcess) SendUserMessage(pid *actor.PID, message any) {
-	if m := x.box.Load(); m != nil && !m.dead.Load() {
+	if m := x.box.Load(); m != nil && !m.dead.Load() && !x.s.closed.Load() {
 		m.PostUserMessage(message)
 		return
 	}

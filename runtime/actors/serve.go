@@ -19,14 +19,8 @@ func (p *inbound) work() engine.Next {
 	woke := p.deliverAll()
 	p.settle()
 	p.flush()
-	for p.s.local.some.Load() {
-		for _, e := range p.s.local.take() {
-			if e.run != nil {
-				p.run(e.run)
-			} else {
-				e.do()
-			}
-		}
+	for rounds := 0; rounds < tasksMost && p.s.local.some.Load(); rounds++ {
+		p.execute()
 	}
 	woke = woke || p.s.workers.pushed.Load() != before
 	switch {
@@ -40,6 +34,44 @@ func (p *inbound) work() engine.Next {
 		return engine.Yield
 	default:
 		return engine.Leave
+	}
+}
+
+// tasksMost is how often work takes the deferred tasks before it lets the engine poll. Inline actors that
+// send messages to themselves or to each other always have another task.
+const tasksMost = 64
+
+// execute executes the deferred tasks that are queued.
+func (p *inbound) execute() {
+	for _, e := range p.s.local.take() {
+		if e.run != nil {
+			p.run(e.run)
+		} else {
+			e.do()
+		}
+	}
+}
+
+// serveTasks executes deferred tasks after the end of the engine, until stop is closed. So inline actors
+// continue to run until the System is closed, as the actors of workers do.
+func (p *inbound) serveTasks(stop <-chan struct{}) {
+	p.goroutine.Store(engine.Goroutine())
+	defer p.goroutine.Store(0)
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		if p.s.local.some.Load() {
+			p.execute()
+			continue
+		}
+		select {
+		case <-stop:
+			return
+		case <-p.s.local.wake:
+		}
 	}
 }
 

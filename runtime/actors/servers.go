@@ -19,19 +19,27 @@ const serversTotal = 2
 // a goroutine switch takes a third of the time of a request. While the other goroutine is still
 // running an actor, the role cannot be passed. During this time workers run all actors that are not
 // inline.
+//
+// When the engine has ended, there are no more arrivals, and either goroutine executes deferred tasks
+// until the System is closed.
 type servers struct {
 	s *System
-	// turn contains a value while a goroutine may begin to serve. When the engine has ended, turn and
-	// ended are closed.
-	turn  chan struct{}
-	ended chan struct{}
+	// turn contains a value while a goroutine may begin to serve.
+	turn chan struct{}
+	// ended is closed when the engine has ended, and over has ended the waits for other ranks. stop
+	// is closed when the System is closed after that.
+	ended, stop chan struct{}
 	// resting is the number of goroutines that wait for a value of turn.
 	resting atomic.Int32
 }
 
+// errServing ends the waits for other ranks if a panic or runtime.Goexit, which no handler of an actor
+// has recovered, ends the goroutine that serves.
+var errServing = errors.New("the goroutine that delivers the messages of actors was ended by a panic or by runtime.Goexit")
+
 // start starts the two goroutines.
 func (v *servers) start(s *System) {
-	v.s, v.turn, v.ended = s, make(chan struct{}, 1), make(chan struct{})
+	v.s, v.turn, v.ended, v.stop = s, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	v.turn <- struct{}{}
 	for range serversTotal {
 		go s.world.Guard(v.run)
@@ -45,35 +53,71 @@ func (v *servers) relieved() bool { return v.resting.Load() > 0 }
 // run is the function of each of the two goroutines.
 func (v *servers) run() {
 	p, me := &v.s.inbound, &worker{}
-	ready, work := p.ready, p.work // outside the loop, because evaluating a method value allocates memory
+	ready, arrived, work := p.ready, p.arrived, p.work // outside the loop, because evaluating a method value allocates memory
 	v.s.workers.enter(me)
 	defer v.s.workers.leave()
 	for {
 		v.resting.Add(1)
-		_, ok := <-v.turn
-		v.resting.Add(-1)
-		if !ok {
+		select {
+		case <-v.turn:
+			v.resting.Add(-1)
+		case <-v.stop:
 			return
 		}
-		p.goroutine.Store(engine.Goroutine())
-		err := v.s.engine.Serve(ready, work)
-		p.goroutine.Store(0)
-		if err != nil { // the engine or the job has ended
-			v.s.over(err)
-			close(v.turn)
-			close(v.ended)
+		if v.s.ended.Load() != nil {
+			v.serveTasks()
 			return
 		}
-		own := p.next
-		p.next = nil
-		v.turn <- struct{}{}
-		v.s.workers.host(me, own)
+		if v.serve(ready, arrived, work) {
+			own := p.next
+			p.next = nil
+			v.turn <- struct{}{}
+			v.s.workers.host(me, own)
+		}
 	}
+}
+
+// serve serves until this goroutine has to run the actor in inbound.next. Then it returns true. If the engine
+// ends, serve passes the role on and returns false.
+func (v *servers) serve(ready, arrived func() bool, work func() engine.Next) (leaves bool) {
+	p := &v.s.inbound
+	served := false
+	defer func() {
+		if !served {
+			p.goroutine.Store(0)
+			// In a process of its own, a panic ends the process. The panic may have come while locks were held
+			// that finish needs.
+			go v.finish(errServing)
+		}
+	}()
+	p.goroutine.Store(engine.Goroutine())
+	err := v.s.engine.Serve(ready, arrived, work)
+	served = true
+	p.goroutine.Store(0)
+	if err != nil {
+		v.finish(err)
+	}
+	return err == nil
+}
+
+// finish ends the waits for other ranks, and lets a goroutine serve deferred tasks.
+func (v *servers) finish(err error) {
+	v.s.over(err)
+	close(v.ended)
+	v.turn <- struct{}{}
+}
+
+// serveTasks executes deferred tasks until the System is closed. If a panic or runtime.Goexit ends this
+// goroutine, the other one continues.
+func (v *servers) serveTasks() {
+	defer func() { v.turn <- struct{}{} }()
+	v.s.inbound.serveTasks(v.stop)
 }
 
 // over ends all waits for other ranks and for space in mailboxes, because the engine has ended with
 // err. If err is a PeerError, a rank was lost, and the job goes on in another World. The actors of all
-// other ranks end with this World, so their watchers get Terminated.
+// other ranks end with this World, so their watchers get Terminated. They also get Terminated if the job was
+// aborted, but not if this rank has closed the World.
 func (s *System) over(err error) {
 	s.ended.Store(&err)
 	s.boxes.Range(func(_, m any) bool { m.(*mailbox).wakeSenders(); return true })
@@ -84,6 +128,9 @@ func (s *System) over(err error) {
 			}
 		}
 		defer s.endFutures() // deferred, because an actor of this rank may wait for another rank before it answers
+	} else if !errors.Is(err, runtime.ErrClosed) {
+		s.endAllWatches()
 	}
+	s.drainAll()
 	s.unanswered(err, func(openRequest) bool { return true })
 }

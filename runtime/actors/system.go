@@ -103,9 +103,8 @@ type System struct {
 	// local holds the tasks of this rank's goroutines for the serving goroutine.
 	local deferredTasks
 
-	// ended points to the error with which the engine has ended; nil before. From then on no inline
-	// actor runs, and no credit comes. So a message that would have to wait for space becomes a dead
-	// letter.
+	// ended points to the error with which the engine has ended; nil before. From then on a message that
+	// would have to wait for space becomes a dead letter, because its actor may itself wait for credit.
 	ended atomic.Pointer[error]
 	// closed is true when the System has ended, which is after the end of the engine.
 	closed atomic.Bool
@@ -143,6 +142,7 @@ func newSystem(w port.World, cfg Config) *System {
 		watched: make(map[int]map[watchKey]watch),
 	}
 	s.pending.byName = make(map[string]*pendingActor)
+	s.local.wake = make(chan struct{}, 1)
 	// The actors of connections use the same protoactor system.
 	if shared, ok := w.ActorSystem(s.cfg.Logger.Handler()).(*actor.ActorSystem); ok {
 		s.ActorSystem, s.shared = shared, true
@@ -168,9 +168,9 @@ func newSystem(w port.World, cfg Config) *System {
 // close ends the goroutines of the System and all waits. It is called after the end of the engine.
 func (s *System) close() {
 	<-s.servers.ended
+	close(s.servers.stop)
 	s.stallDetector.close()
-	s.workers.close()
-	s.endWaits()
+	s.endWaits(s.workers.close())
 	if !s.shared {
 		s.Shutdown()
 	}
@@ -272,6 +272,8 @@ type deferredTasks struct {
 	queue []deferredTask
 	taken []deferredTask // owned by the serving goroutine
 	some  atomic.Bool    // queue is not empty
+	// wake wakes the serving goroutine after the end of the engine. It has room for one token.
+	wake chan struct{}
 }
 
 // deferTask queues a task for the serving goroutine, and wakes that goroutine if necessary.
@@ -280,8 +282,16 @@ func (s *System) deferTask(e deferredTask) {
 	l.mu.Lock()
 	l.queue = append(l.queue, e)
 	l.mu.Unlock()
-	if !l.some.Swap(true) && engine.Goroutine() != s.inbound.goroutine.Load() {
-		s.engine.Rouse()
+	if l.some.Swap(true) || engine.Goroutine() == s.inbound.goroutine.Load() {
+		return
+	}
+	s.engine.Rouse()
+	// If ended is not set yet, the serving goroutine looks at some after it has set ended.
+	if s.ended.Load() != nil {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 

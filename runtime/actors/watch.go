@@ -14,11 +14,11 @@ type watchKey struct{ watcher, who string }
 type watch struct{ watcher, who *actor.PID }
 
 // watch records that an actor of this rank watches an actor of another rank. It returns false if that rank
-// is down.
+// is down, or if the engine has ended.
 func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down[key.rank] != nil {
+	if s.down[key.rank] != nil || s.ended.Load() != nil {
 		return false
 	}
 	there := s.watches[key.rank]
@@ -127,11 +127,7 @@ func (s *System) lost(rank int, cause error) {
 	}
 	s.mu.Unlock()
 	s.moveActors() // before the notifications, so that a notified actor finds the moved actors
-	for _, all := range watches {
-		for _, w := range all {
-			s.tellSystem(w.watcher, &actor.Terminated{Who: w.who, Why: actor.TerminatedReason_AddressTerminated})
-		}
-	}
+	s.tellWatchers(watches)
 	for _, w := range watched {
 		s.tellSystem(w.who, &actor.Unwatch{Watcher: w.watcher})
 	}
@@ -140,4 +136,25 @@ func (s *System) lost(rank int, cause error) {
 	}
 	s.unanswered(&runtime.PeerError{Rank: rank, Op: "request", Cause: cause}, func(one openRequest) bool { return one.rank == rank })
 	s.tellKeepers(rank)
+}
+
+// endAllWatches ends the watches on actors of all other ranks.
+func (s *System) endAllWatches() {
+	s.mu.Lock()
+	all := s.watches
+	s.watches = make(map[int]map[string]map[string]watch)
+	s.mu.Unlock()
+	for _, watches := range all {
+		s.tellWatchers(watches)
+	}
+}
+
+// tellWatchers sends each watcher a Terminated, because the rank of the watched actors cannot be reached any
+// more. The keys of watches are the ids of the watcher and of the watched actor.
+func (s *System) tellWatchers(watches map[string]map[string]watch) {
+	for _, all := range watches {
+		for _, w := range all {
+			s.tellSystem(w.watcher, &actor.Terminated{Who: w.who, Why: actor.TerminatedReason_AddressTerminated})
+		}
+	}
 }

@@ -188,8 +188,9 @@ func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Unlock()
 }
 
-// close ends the workers. It waits until all workers have ended, but for at most closeTime.
-func (w *workers) close() {
+// close ends the workers. It waits until all workers and guests have ended, but for at most closeTime. It
+// reports whether they have ended.
+func (w *workers) close() bool {
 	w.mu.Lock()
 	w.closing = true
 	w.ended()
@@ -197,7 +198,9 @@ func (w *workers) close() {
 	w.mu.Unlock()
 	select {
 	case <-w.empty:
+		return true
 	case <-time.After(closeTime):
+		return false
 	}
 }
 

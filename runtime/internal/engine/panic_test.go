@@ -190,10 +190,12 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 		{"Lost of the actor receiver", func(b *bomb, e *engine.Engine) { e.SetActorReceiver(b); b.down = append(b.down, 1) }, iprobe},
 		{"done", nil, func(b *bomb, e *engine.Engine) { e.Await(none, func() bool { b.at("done"); return false }, 0, "word") }},
 		{"ready", nil, func(b *bomb, e *engine.Engine) {
-			e.Serve(func() bool { b.at("ready"); return false }, func() engine.Next { return engine.Stay })
+			ready := func() bool { b.at("ready"); return false }
+			e.Serve(ready, ready, func() engine.Next { return engine.Stay })
 		}},
 		{"work", nil, func(b *bomb, e *engine.Engine) {
-			e.Serve(func() bool { return true }, func() engine.Next { b.at("work"); return engine.Stay })
+			ready := func() bool { return true }
+			e.Serve(ready, ready, func() engine.Next { b.at("work"); return engine.Stay })
 		}},
 		{"at", nil, func(b *bomb, e *engine.Engine) {
 			e.WaitAny(none, 1, func(int) engine.Handle { b.at("at"); return engine.Handle{} })

@@ -30,9 +30,11 @@ const (
 
 // Serve makes the calling goroutine the serving goroutine, which delivers actor messages. Serve
 // polls, yields and sleeps, as any waiting goroutine does, until ready returns true. Then it calls
-// work without the engine's lock. Serve repeats the wait and the call until the engine ends, and
-// returns the engine's error. ready is called often, with the lock held, and must not call the
-// engine. A call of the engine from within work fails with ErrInline if it would have to wait.
+// work without the engine's lock. Serve repeats the wait and the call until the engine ends. Then it
+// calls work as long as arrived returns true, which reports whether messages that arrived before the
+// end are not delivered yet, and returns the engine's error. ready and arrived are called often, with
+// the lock held, and must not call the engine. A call of the engine from within work fails with
+// ErrInline if it would have to wait.
 //
 // The result of work determines how Serve continues. After Leave, Serve returns nil. Another
 // goroutine then has to call Serve soon; that goroutine takes over the state of this one, including
@@ -43,7 +45,7 @@ const (
 // no other goroutine. Another goroutine that begins to wait takes the token. Before each call of
 // work, Serve ends the waits of goroutines whose words of memory have changed (Await). If work
 // takes long, the background goroutine passes the token to another goroutine.
-func (e *Engine) Serve(ready func() bool, work func() Next) error {
+func (e *Engine) Serve(ready, arrived func() bool, work func() Next) error {
 	e.lock()
 	defer e.unlock()
 	e.within++
@@ -58,10 +60,14 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	w.done = ready
 	var err error
 	for err == nil {
-		if e.err == nil && !ready() {
-			e.pollOnce()
+		due := ready
+		if e.err != nil {
+			due = arrived
+		} else {
+			e.pollOnce() // also if ready returns true, because work may always have more to do
 		}
-		if ready() {
+		switch {
+		case due():
 			e.ask() // before the work, which may take long
 			e.token.Work()
 			if e.work(work) == Leave {
@@ -72,11 +78,12 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 				return nil
 			}
 			e.token.Worked()
-			continue
-		}
-		w.fired = false
-		if err = e.wait(context.Background(), w); err != nil && ready() {
-			err = nil // deliver what arrived before the engine ended; the next wait fails again
+		case e.err != nil:
+			err = e.err
+		default:
+			w.fired = false
+			// After an error the next iteration delivers what arrived before the engine ended.
+			_ = e.wait(context.Background(), w)
 		}
 	}
 	e.mail.serving, e.mail.server = 0, nil

@@ -20,7 +20,8 @@ func TestServe(t *testing.T) {
 	some, errs := make(chan struct{}, 1), make(chan error, 1)
 	ended := make(chan error)
 	go func() {
-		ended <- e.Serve(func() bool { return len(some) > 0 }, func() engine.Next {
+		ready := func() bool { return len(some) > 0 }
+		ended <- e.Serve(ready, ready, func() engine.Next {
 			<-some
 			_, err := e.Recv(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, 0)
 			errs <- err
@@ -77,7 +78,8 @@ func (c *echo) serve(t *testing.T, e *engine.Engine) {
 	taken := 0
 	go func() {
 		c.server.Store(engine.Goroutine())
-		ended <- e.Serve(func() bool { taken += c.queued; c.queued = 0; return taken > 0 }, func() engine.Next {
+		ready := func() bool { taken += c.queued; c.queued = 0; return taken > 0 }
+		ended <- e.Serve(ready, ready, func() engine.Next {
 			for ; taken > 0; taken-- {
 				if c.before != nil {
 					c.before()
@@ -329,7 +331,7 @@ func TestServeInTurn(t *testing.T) {
 		parked := make(chan error, 1)
 		left := make(chan error)
 		go func() {
-			if err := e.Serve(ready, work); err != nil {
+			if err := e.Serve(ready, ready, work); err != nil {
 				left <- err
 				return
 			}
@@ -344,7 +346,7 @@ func TestServeInTurn(t *testing.T) {
 		require.NoError(t, <-parked)
 	}
 	ended := make(chan error)
-	go func() { ended <- e.Serve(ready, work) }()
+	go func() { ended <- e.Serve(ready, ready, work) }()
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, <-ended, engine.ErrClosed)
 }
