@@ -54,6 +54,13 @@ var hangs = map[string]func(c *runtime.Comm) error{
 		})
 		return err
 	},
+	"nonblocking operations": func(c *runtime.Comm) error {
+		_, err := runtime.NewRequest(c, func(c *runtime.Comm) error {
+			_, err := runtime.Recv(c, make([]int, 1), next(c), 7)
+			return err
+		}).Wait()
+		return err
+	},
 	"a rank that has left": func(c *runtime.Comm) error {
 		if c.Rank() == 1 {
 			return nil
@@ -188,6 +195,31 @@ var pauses = map[string]func(c *runtime.Comm) error{
 			}
 			_, err := answer.Wait()
 			return err
+		case 1:
+			if _, err := runtime.Recv(c, make([]int, 1), 0, 7); err != nil {
+				return err
+			}
+			return runtime.Send(c, []int{1}, 0, 9)
+		}
+		return nil
+	},
+	"does short nonblocking operations beside a goroutine that waits": func(c *runtime.Comm) error {
+		switch c.Rank() {
+		case 0:
+			answer := make(chan error, 1)
+			go func() {
+				_, err := runtime.Recv(c, make([]int, 1), 1, 9)
+				answer <- err
+			}()
+			for begin := time.Now(); time.Since(begin) < 2*pauseTime; {
+				if _, err := runtime.NewRequest(c, func(*runtime.Comm) error { return nil }).Wait(); err != nil {
+					return err
+				}
+			}
+			if err := runtime.Send(c, []int{1}, 1, 7); err != nil {
+				return err
+			}
+			return <-answer
 		case 1:
 			if _, err := runtime.Recv(c, make([]int, 1), 0, 7); err != nil {
 				return err

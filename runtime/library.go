@@ -46,7 +46,7 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 // NewRequest runs fn on another goroutine and returns a Request for it. fn gets a view of c whose
 // context.Context also ends when the request is canceled. Wait returns fn's error. A panic in fn is a
 // panic of the rank. The goroutine may run other such functions later, so fn must not leave it locked to
-// its thread.
+// its thread. It has no labels of the profiler (runtime/pprof).
 //
 // While one goroutine is in Wait, the goroutine of fn polls, as far as it waits for messages.
 //
@@ -76,6 +76,7 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 			// Send fails only when the engine has ended, which ends the receive of the request, too.
 			_ = c.engine.Send(context.Background(), end, 0, nil, engine.Standard, 0)
 		}()
+		t.err = errGoexit // unless guard returns
 		t.err = w.guard(func() error { return fn(c.WithContext(taskContext{ctx, c.Context()})) })
 	})
 	return r

@@ -88,11 +88,11 @@ func (r Request) Wait() (Status, error) {
 	}
 	ctx := r.comm.ctx
 	if t := r.task(); t != nil {
-		if err := r.comm.engine.Inline("wait"); err != nil && !r.operation.Look() {
+		if err := r.comm.engine.Inline("wait"); err != nil && !t.ended() {
 			return emptyStatus, err // the request continues
 		}
 		ctx = nil // the function has a context.Context of its own
-		t.await()
+		r.operation.Attend(t.done, t.ended)
 	}
 	s, err := r.result(r.operation.Wait(ctx))
 	return s, untaken(err)
@@ -107,7 +107,12 @@ func (r Request) Test() (Status, bool, error) {
 
 // Done makes progress and reports whether the operation has ended. It does not take the
 // result.
-func (r Request) Done() bool { return r.operation.Look() }
+func (r Request) Done() bool {
+	ended := r.operation.Look()
+	// At the end of the engine the operation ends before its task.
+	t := r.task()
+	return ended && (t == nil || t.ended())
+}
 
 // Cancel cancels an operation that has not been matched yet; Wait then returns ErrCanceled. After
 // the match Cancel does nothing. Wait or Test must still be called. For a NewRequest, Cancel ends
@@ -130,6 +135,9 @@ func (r Request) test() (Status, bool, error) {
 	if r.operation.Zero() {
 		s, err := r.early()
 		return s, true, err
+	}
+	if t := r.task(); t != nil && !r.Done() {
+		return Status{}, false, nil
 	}
 	s, ok, err := r.operation.Test()
 	if !ok {

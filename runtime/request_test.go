@@ -3,7 +3,9 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	goruntime "runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -217,6 +219,45 @@ func TestGeneralizedRequest(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, runtime.ErrCanceled)
 	})
+}
+
+// If the function of a generalized request does not return but ends its goroutine, the request has an error.
+func TestGeneralizedRequestEndsItsGoroutine(t *testing.T) {
+	var wait error
+	err := runtime.Local(1, func(w *runtime.World) error {
+		_, wait = runtime.NewRequest(w.Comm(), func(*runtime.Comm) error { goruntime.Goexit(); return nil }).Wait()
+		return nil
+	})
+	require.ErrorContains(t, err, "Goexit")
+	require.ErrorContains(t, wait, "Goexit")
+}
+
+// After an abort, Test of a generalized request whose function has not returned does not wait for it.
+func TestGeneralizedRequestAfterAnAbort(t *testing.T) {
+	aborted, gate := errors.New("aborted"), make(chan struct{})
+	err := runtime.Local(2, func(w *runtime.World) error {
+		if w.Rank() == 1 {
+			return aborted
+		}
+		r := runtime.NewRequest(w.Comm(), func(*runtime.Comm) error { <-gate; return nil })
+		_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0)
+		tested := make(chan bool)
+		go func() {
+			_, ok, _ := r.Test()
+			tested <- ok || r.Done()
+		}()
+		select {
+		case ok := <-tested:
+			require.False(t, ok)
+		case <-time.After(20 * time.Second):
+			require.Fail(t, "Test waits")
+		}
+		close(gate)
+		_, taken := r.Wait()
+		require.NoError(t, taken, "the function returns nil")
+		return err
+	})
+	require.ErrorIs(t, err, aborted)
 }
 
 // WaitAny waits for messages and generalized requests together, and returns the request that

@@ -156,7 +156,7 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 func onlyIn(n int) bool {
 	text := make([]byte, stacksMax)
 	text = text[:goruntime.Stack(text, true)]
-	return len(text) < stacksMax && goroutine.AllIn(string(text), n, engineWait, closeWait)
+	return len(text) < stacksMax && goroutine.AllIn(string(text), n, engineWait, taskWait, closeWait)
 }
 
 // timersAct reports whether a timer of time.AfterFunc may call a function that acts for the program. It returns true
@@ -166,10 +166,12 @@ func timersAct() bool {
 	return !known || goroutine.Acts(functions)
 }
 
-// engineWait is the function of the engine in which a goroutine waits. closeWait is the function in
+// engineWait is the function of the engine in which a goroutine waits. taskWait is the function of the engine in
+// which a goroutine waits for the goroutine of a nonblocking operation. closeWait is the function in
 // which World.Close waits for the other ranks.
 const (
 	engineWait = "github.com/gorun-hpc/gorun/runtime/internal/engine.(*Engine).waitLong"
+	taskWait   = "github.com/gorun-hpc/gorun/runtime/internal/engine.(*Engine).attend"
 	closeWait  = "github.com/gorun-hpc/gorun/bootstrap.(*Session).Fence"
 )
 

@@ -24,6 +24,12 @@ type task struct {
 	err  error
 }
 
-// await waits until fn has returned. It does not poll, because the goroutine of fn polls while it waits for messages. If
-// both polled, every message would cost two switches between them. Package internal/goroutine knows await by its name.
-func (t *task) await() { <-t.done }
+// ended reports whether fn has returned.
+func (t *task) ended() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}

@@ -9,8 +9,7 @@ import (
 // of the program
 //   - waits for ever,
 //   - is in sync.WaitGroup.Wait, which returns only when other goroutines of the program have called Done, or
-//   - waits for an actor: for its answer, or for room in its mailbox,
-//   - or waits for the goroutine of a nonblocking operation.
+//   - waits for an actor: for its answer, or for room in its mailbox.
 //
 // text is the text of goruntime.Stack for all goroutines, including the caller's. Goroutines of gorun, of
 // protoactor and of the handling of signals do not belong to the program. They belong to it only while they
@@ -30,7 +29,7 @@ func AllIn(text string, n int, functions ...string) bool {
 		case s.Creator == actorServers && s.serves(): // the goroutine waits for messages to actors, and does not count
 		case slices.ContainsFunc(functions, func(f string) bool { return slices.Contains(s.Functions, f) }):
 			in++
-		case slices.Contains(passive, s.State), s.awaitsActor(), s.awaitsTask(), s.serves():
+		case slices.Contains(passive, s.State), s.awaitsActor(), s.serves():
 		default:
 			return false
 		}
@@ -51,11 +50,6 @@ func (s *Stack) awaitsActor() bool {
 	return s.State == "sync.Cond.Wait" && slices.ContainsFunc(s.Functions, func(f string) bool {
 		return f == "github.com/asynkron/protoactor-go/actor.(*Future).wait" || f == "github.com/gorun-hpc/gorun/runtime/actors.(*mailbox).postFull"
 	})
-}
-
-// awaitsTask reports whether the goroutine waits for the goroutine of a nonblocking operation, which is in the text, too.
-func (s *Stack) awaitsTask() bool {
-	return s.State == "chan receive" && slices.Contains(s.Functions, "github.com/gorun-hpc/gorun/runtime.(*task).await")
 }
 
 // runsActor reports whether the goroutine runs an actor. Such a goroutine is in the actor's handler, or about

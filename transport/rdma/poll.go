@@ -80,7 +80,7 @@ func (t *Transport) skips() bool {
 
 // look polls the completion queues of the rails, as their pace allows. In this file a look is such
 // a poll. moves reports whether this Poll had other work. The method returns the number of
-// completions.
+// completions, plus the number of steps of transfers (see completions).
 func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	if len(t.polled) == 1 {
 		return t.polled[0].look(h, left, moves)
@@ -132,7 +132,7 @@ func (r *rail) look(h transport.Handler, left *int, moves bool) int {
 	}
 	events, steps := r.completions(h, left)
 	r.pace.note(events+steps, began, r.pace.now())
-	return events
+	return events + steps
 }
 
 // completions handles the completions of the rail's queue in batches. It returns when a batch is

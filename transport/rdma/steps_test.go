@@ -6,13 +6,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
 // TestPollCountsTransfers checks that the rank whose memory a Get reads has work in its polls, although no
 // event of the Get concerns it. A rank whose polls find no work gives its processor away.
 func TestPollCountsTransfers(t *testing.T) {
-	ranks := newWorld(t, loopback(iwarp.New(iwarp.Config{}), 2), nil).ranks(t)
+	for name, companion := range map[string]bool{"alone": false, "beside shared memory": true} {
+		t.Run(name, func(t *testing.T) { testPollCountsTransfers(t, companion) })
+	}
+}
+
+func testPollCountsTransfers(t *testing.T, companion bool) {
+	t.Helper()
+	ranks := newWorld(t, loopback(iwarp.New(iwarp.Config{}), 2), func(c *rdma.Config) { c.Companion = companion }).ranks(t)
 	reader, owner := ranks[0], ranks[1]
 	dst, src := make([]byte, 8<<20), numbered(7, 8<<20)
 	k, err := owner.Expose(src, transport.AccessRead)

@@ -108,7 +108,7 @@ type Engine struct {
 	// workers run the functions of Go.
 	workers workers
 	// mu guards everything below and everything reached from it, and serialises
-	// the transports. No lock of the engine is taken under it. See guard.go.
+	// the transports. Of the engine's locks only that of workers is taken under it. See guard.go.
 	mu    mutex
 	burst progress.Burst
 	share progress.Share

@@ -1,6 +1,10 @@
 package engine
 
-import "sync"
+import (
+	"context"
+	"runtime/pprof"
+	"sync"
+)
 
 // Go runs f on another goroutine. Until the goroutine runs, pollers of this rank let other goroutines run. Without
 // this, a rank with a single processor of Go would spin in a wait for what f is about to do.
@@ -18,6 +22,7 @@ func (e *Engine) runWork(f func()) {
 	w := make(worker, 1)
 	for f != nil {
 		e.crowd.Add(-1)
+		pprof.SetGoroutineLabels(context.Background()) // instead of those of the previous function
 		f()
 		if !e.workers.put(w) {
 			return
