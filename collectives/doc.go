@@ -54,7 +54,7 @@
 //   - Messages of collectives never match receives of the program.
 //
 // With GORUN_COMPARE=0 (or false) at all ranks, gorun compares only calls on an Intercomm. If calls on
-// a communicator do not match in this case, their results are undefined, or the calls wait for ever.
+// another communicator then do not match, their results are undefined, or the calls wait for ever.
 //
 // # Neighbors
 //
@@ -131,8 +131,8 @@
 // names the table's file; Tune sets a table for one communicator (see ParseTable). GORUN_COLL has
 // priority over the table.
 //
-// An algorithm may be unable to serve a call, for example one for shared memory if the ranks are on
-// several nodes. If the algorithm of GORUN_COLL cannot serve the call, the algorithm of the table is
+// An algorithm may be unable to serve a call. For example, an algorithm for shared memory cannot serve
+// ranks on several nodes. If the algorithm of GORUN_COLL cannot serve the call, the algorithm of the table is
 // used. If the table's algorithm cannot serve it either, or if there is no table, the built-in choice
 // is used.
 package collectives

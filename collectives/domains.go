@@ -11,7 +11,7 @@ import (
 // domains records the domains of the members on this rank's node. A domain is the set of processors
 // that share an L3 cache or belong to one NUMA node (see runtime.CacheDomain).
 type domains struct {
-	// own returns the domain of this rank and the number of domains of the host. It is
+	// The function own returns the domain of this rank and the number of domains of the host. It is
 	// runtime.CacheDomain, except in tests.
 	own func() (domain, domains int)
 	// parts has the members of each domain. It is empty if the method spread returns false.
@@ -76,7 +76,7 @@ func (g *group) inDomains() (*tier.Nested, error) {
 }
 
 // memoryTier returns a tier.Tier, by which some members of this rank's node execute operations through
-// shared memory. The argument all has all members of the node. some has the indices of the chosen
+// shared memory. The argument all has all members of the node. The argument some has the indices of the chosen
 // members in all. some[place] is the index of this rank.
 func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, error) {
 	mine := tier.NewSubset(all, some, place)

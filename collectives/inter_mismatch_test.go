@@ -61,8 +61,8 @@ func interAfterNothing(step interStep) interStep {
 func TestInterMismatch(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		// odd is called by the last rank of group 1, or by all its ranks if group is true. All
-		// others call rest.
+		// odd is called by the last rank of group 1, or by all ranks of group 1 if group is true.
+		// All other ranks call rest.
 		group     bool
 		odd, rest interStep
 		says      []string

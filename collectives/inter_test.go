@@ -78,8 +78,9 @@ func (s *side) theirs(from, n int) []int {
 }
 
 // eachRoot runs a test with every rank of both groups as the root. The test gets four arguments. root
-// is the argument root that this rank must pass. at is true if this rank is the root. other is true if
-// this rank is in the group without the root. of is the rank of the root in the root's group.
+// is the argument root that this rank must pass. The argument at is true if this rank is the root. The
+// argument other is true if this rank is in the group without the root. The argument of is the rank of
+// the root in the root's group.
 func (s *side) eachRoot(test func(root int, at, other bool, of int)) {
 	for of := range 2 {
 		size := s.our
@@ -190,8 +191,8 @@ func eachInterForm(t *testing.T, test func(s *side, f interForms)) {
 	})
 }
 
-// A broadcast from every root of either group reaches every rank of the other group, and a barrier
-// before it completes (MPICH's coll/icbcast.c, coll/icbarrier.c, coll/nbicbcast.c and
+// A barrier completes, and then a broadcast from every root of either group reaches every rank of the
+// other group (MPICH's coll/icbcast.c, coll/icbarrier.c, coll/nbicbcast.c and
 // coll/nbicbarrier.c).
 func TestInterBcast(t *testing.T) {
 	eachInterForm(t, func(s *side, f interForms) {

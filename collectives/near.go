@@ -169,8 +169,8 @@ func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Gr
 	}
 }
 
-// chooseLongParts chooses how an AllToAllV on this node copies the parts that are not in a slot. It takes the rule of
-// an AllToAll whose blocks have longest bytes, the length of the longest of these parts.
+// chooseLongParts chooses how an AllToAllV on this node copies the parts that are not in a slot. The argument longest
+// is the length in bytes of the longest of these parts. The choice is that of an AllToAll with blocks of this length.
 func (g *group) chooseLongParts(n *node.Group, longest int) (node.LongParts, error) {
 	s := g.situation(&call{op: message.AllToAll, block: longest})
 	r := choose(&s, automatic, g.table)

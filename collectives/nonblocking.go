@@ -25,9 +25,9 @@ func (k *call) start() runtime.Request {
 	return own.launch(p, func() { own.group.idle.put(p) })
 }
 
-// idlePeers keeps values of type peer, through which operations that have ended sent their messages.
-// Later operations reuse the scratch memory of these peers. New memory would cost page faults. The
-// peers are garbage-collected with the group.
+// idlePeers keeps the peers (type peer) of nonblocking operations that have ended. Later operations
+// reuse the scratch memory of these peers, because new memory would cost page faults. The peers are
+// garbage-collected with the group.
 type idlePeers struct {
 	rank, size int
 	mu         sync.Mutex // guards all

@@ -80,7 +80,7 @@ const flatMax = 8
 const linearMax = 40
 
 // pipelineMax is the length in bytes up to which a block of an all-to-all on a node is copied through shared
-// memory in segments, that is, twice. A longer block is copied once, from the peer's private memory. This costs a
+// memory in segments, that is, twice. A longer block is copied once, from the peer's private memory. This copy costs a
 // system call, and the kernel's work on each page (docs/adr/0030). Two ranks that have processors of their own
 // exchange blocks of any length through shared memory (docs/adr/0053).
 const pipelineMax = 64 << 10

@@ -21,7 +21,7 @@ var ErrTable = errors.New("bad table of algorithms")
 // Table names the algorithms that a program uses in place of the built-in choice, for example because
 // they are the fastest on a machine. It is immutable.
 type Table struct {
-	// of has the lines of each operation, in the order of the table.
+	// The field of has the lines of each operation, in the order of the table.
 	of [message.Operations][]tuned
 }
 

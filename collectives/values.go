@@ -181,8 +181,8 @@ func valueLength(n uint64, rank int) (int, error) {
 	return int(n), nil
 }
 
-// valueCounts exchanges the lengths of the members' encoded values. own is the length of this member's
-// value. valueCounts returns the lengths of all members' values, and the sum of these lengths.
+// valueCounts exchanges the lengths of the members' encoded values. The argument own is the length of
+// this member's value. valueCounts returns the lengths of all members' values, and the sum of these lengths.
 func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, err error) {
 	lengths := make([]uint64, c.Size())
 	if err := AllGather(c, []uint64{uint64(own)}, lengths); err != nil {

@@ -51,8 +51,8 @@ type memory struct {
 	waiting atomic.Uint32
 }
 
-// newMemory returns the memory of a rank. own is the rank's range of memory: node.Arena(), or the
-// arena that the network uses in its place.
+// newMemory returns the memory of a rank. The argument own is the rank's range of memory: node.Arena(),
+// or the arena that the network uses in its place.
 //
 // The argument private reports whether the other ranks are other processes. If private is true,
 // this rank has a memory mapping of its own for the range. The argument guarded requests that an

@@ -103,7 +103,7 @@ func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
 	return ours, theirs, b.spread(theirs)
 }
 
-// all is exchange, but returns the words of both groups in one list. The words of this group come
+// all does the same as exchange, but returns the words of both groups in one list. The words of this group come
 // first.
 func (b *bridging) all(mine []uint64) ([]uint64, error) {
 	ours, theirs, err := b.exchange(mine)

@@ -23,7 +23,7 @@ var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
 // GORUN_DEBUG=1, an access to memory of this rank through any slice faults if the Buffer was given
-// away or closed. This does not hold for ranks that share a process.
+// away or closed. If ranks share a process, such an access does not fault.
 type Buffer struct {
 	world *World
 	// lease is the memory. If the memory came with a message, only lease.Bytes is set.

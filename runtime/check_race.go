@@ -36,7 +36,7 @@ func (k *check) race(c *Comm, from engine.Match) {
 	k.found[what]++
 	first := k.found[what] == 1
 	k.mu.Unlock()
-	if first { // printed at once, because the program may fail because of the race
+	if first { // printed at once, because the race may make the program fail
 		fmt.Fprintf(os.Stderr, "rank %d: check: note: %s\n", c.World().Rank(), what)
 	}
 }

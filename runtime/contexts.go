@@ -79,9 +79,9 @@ func (s *comms) add(core *commCore) {
 	delete(s.serials, core.number)
 }
 
-// findBroken returns the live communicator with this number and, unless identity is 0, with this
-// identity; nil if there is none. If no live communicator has the number, it keeps the notice for a
-// communicator with this number that this rank may be about to make.
+// findBroken returns the live communicator with this number, or nil if there is none. If identity is
+// not 0, the communicator must have this identity, too. If no live communicator has the number,
+// findBroken keeps the notice for a communicator with it that this rank may be about to make.
 func (s *comms) findBroken(number uint32, identity uint64, by int, why *BrokenError) *commCore {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,7 +51,7 @@
 //
 // Close ends everything that a program has to end: a World, a Comm, a Shared, a Persistent, a
 // Buffer, a Message. There is no Free or Release. Close returns an error where it can fail. A
-// Request has no Close: its result is taken, or the Request is dropped. Functions for several
+// Request has no Close: the program takes its result or drops the Request. Functions for several
 // operations take a slice (WaitAll, WaitAny, WaitSome, TestAll, TestAny, StartAll). If they take
 // the result of a request, they set the request in the slice to zero.
 //
@@ -155,23 +155,23 @@
 //	GORUN_CRC=0           no checksums on a connection between nodes if both sides set it
 //	GORUN_COMPRESS=0      no compression of payload over TCP to other nodes, including the
 //	                      copies of package checkpoint. If it is not set, a connection compresses
-//	                      while compression makes it faster: while the link is slower than the
-//	                      compression, and the payload gets shorter
+//	                      as long as the link is slower than the compression and the payload
+//	                      gets shorter
 //	GORUN_NET_TIMEOUT=20s how long data sent to another node may stay unacknowledged before
 //	                      the connection is made again
 //	GORUN_NET_IDLE=10m    connections between nodes are closed after this time without traffic
 //	                      and made again for the next message. If it is not set, they stay open
 //	GORUN_NET_GIVEUP=30s  how long a rank tries to connect to a rank of another node before
-//	                      the tried rank counts as lost. It does not count as lost while its
-//	                      node reports that it is alive, for example if a debugger has stopped it
+//	                      the tried rank counts as lost. A rank whose node reports that the rank
+//	                      is alive does not count as lost, for example one stopped by a debugger
 //	GORUN_SPIN=50us       how long a waiting rank polls without yielding its processor
 //	GORUN_YIELD=100us     how long the rank then polls and yields its processor, before it sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
 //	                      error: of all peers in a World of up to 8 ranks, else of the peers
-//	                      with which the rank has exchanged messages. Then it prints which
-//	                      driver serves each RDMA adapter of the node or why no driver does,
-//	                      refused connections, dead letters, and the algorithms of
-//	                      collectives; gorun -explain sets it
+//	                      with which the rank has exchanged messages. Then World.Close prints
+//	                      refused connections, dead letters, the algorithms of collectives and,
+//	                      for each RDMA adapter of the node, which driver serves it or why no
+//	                      driver does. gorun -explain sets GORUN_EXPLAIN
 //	GORUN_COLL            see package collectives
 //	GORUN_REPRODUCIBLE=1  see package collectives; gorun -reproducible sets it
 //	GORUN_COMPARE=0       see package collectives
@@ -182,9 +182,9 @@
 // rank yields. Init returns an error for a value with another syntax. By default, a rank with a
 // processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
 // yields for 100us times the number of ranks per processor. A rank that spins measures its yields. If
-// they show that processes outside of the job need its processor, it stops spinning, and yields for up to
-// 10ms as long as they use it.
+// these show that processes outside of the job need its processor, the rank stops spinning. As long as
+// such processes use the processor, the rank yields for up to 10ms.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
-// import the latter as goruntime.
+// import the package of the standard library as goruntime.
 package runtime

@@ -68,7 +68,7 @@ var layouts = struct {
 	texts []string               // index: number - layoutFirst
 }{types: make(map[string]engine.Type)}
 
-// elements is a cache of all elements made so far, by reflect.Type. elementRecent is a smaller
+// elements is a cache of all elements that were made so far, by reflect.Type. elementRecent is a smaller
 // cache in front of it, whose lookup takes a few nanoseconds.
 var (
 	elements      sync.Map // reflect.Type -> *element

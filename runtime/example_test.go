@@ -261,7 +261,7 @@ func ExampleStartAll() {
 	// <nil>
 }
 
-// A column of a matrix is sent without copying it into a slice first.
+// SendStrided sends a column of a matrix, which the program need not copy into a slice first.
 func ExampleSendStrided() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()

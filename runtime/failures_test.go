@@ -67,7 +67,7 @@ func errReturns(m mortal) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Agree(0); err != nil { // without this the loss might end the Split of slower ranks
+	if _, err := c.Agree(0); err != nil { // without the Agree, the loss might end the Split of slower ranks
 		return err
 	}
 	if m.Rank() == victim {

@@ -96,8 +96,8 @@ type questions struct {
 	// mu guards waiting. It may be taken while the engine's lock is held. No other lock is taken
 	// while mu is held.
 	mu sync.Mutex
-	// waiting holds the questions by the world rank that asked them. For a rank with an
-	// entry, a goroutine runs that answers its questions.
+	// waiting holds the questions by the world rank that asked them. For each rank
+	// that has an entry, one goroutine answers the questions.
 	waiting map[int][]posed
 }
 

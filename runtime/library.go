@@ -45,10 +45,10 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 
 // NewRequest runs fn on another goroutine and returns a Request for it. fn gets a view of c whose
 // context.Context also ends when the request is canceled. Wait returns fn's error. A panic in fn is a
-// panic of the rank. The goroutine may run other such functions later, so fn must not leave it locked to
-// its thread. It has no labels of the profiler (runtime/pprof).
+// panic of the rank. The goroutine may run other such functions later, so fn must not leave the
+// goroutine locked to its thread. The goroutine has no labels of the profiler (runtime/pprof).
 //
-// While one goroutine is in Wait, the goroutine of fn polls, as far as it waits for messages.
+// A Wait for this Request does not poll: the goroutine of fn polls while fn waits for messages.
 //
 // When fn has returned, the rank sends itself a message, which completes the request. So WaitAny
 // and its variants need no support for goroutines.

@@ -93,7 +93,7 @@ type localJob struct {
 	left  int   // how many ranks wait in fence or are dead
 	// dead has the ranks that were killed.
 	dead map[int]bool
-	// over is closed when every rank waits in fence or is dead, or when a rank has failed.
+	// The channel over is closed when every rank waits in fence or is dead, or when a rank has failed.
 	over   chan struct{}
 	closed bool // whether over is closed
 }

@@ -202,7 +202,7 @@ func (l *restarts) worlds() (list []*World) {
 	return list
 }
 
-// close unmaps the node memory of all generations but the first. No process may be left.
+// close unmaps the node memory of all generations but the first. All processes must have ended.
 func (l *restarts) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -61,7 +61,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// rally starts a job of rallyUntilTold and returns its name. The function end ends the job.
+// rally starts a job of rallyUntilTold and returns its name. The result end is a function that ends the job.
 func rally(t *testing.T, flags ...string) (job string, end func()) {
 	t.Helper()
 	self, err := os.Executable()

@@ -68,16 +68,16 @@ func (w *World) Generation() int { return w.job.Generation }
 // Main runs from its beginning to Resume, where Role is Recovered; with -spares the program has been
 // started in advance. At the other ranks every operation on every communicator, under way or later,
 // ends with PeerError. fn must then return. Resume leaves the World and runs fn again, with a new
-// World in which Role is Survivor and all ranks are present. This also happens at a rank where fn
-// has returned nil, as long as fn has not returned nil at all ranks.
+// World in which Role is Survivor and all ranks are present. Resume also runs fn again at a rank
+// where fn has returned nil, as long as fn has not returned nil at all ranks.
 //
 // Nothing passes from the old World to the new one: messages, communicators, requests, Buffers,
 // Shared memory and PIDs belong to the World in which they were made. Memory of an old World can
 // be read, but contains zeros. Package checkpoint keeps the data that fn needs.
 //
 // The function of Main must not communicate before it calls Resume: when a rank is started again,
-// the other ranks do not run the part before Resume. A process calls Resume once. World.Close of
-// the World of Main closes the last World.
+// the other ranks do not run the part before Resume. A process calls Resume once. World.Close
+// of any World of the process closes the newest World.
 func (w *World) Resume(fn func(w *World) error) error {
 	if w.resumed.Swap(true) {
 		return callsite.At(ErrResume)

@@ -33,7 +33,7 @@ func dieAt(w *runtime.World, place string) {
 	switch deaths := "," + os.Getenv(envDeaths) + ","; {
 	case strings.Contains(deaths, here+"!,"):
 		_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
-		select {} // until the agent's end ends this process
+		select {} // until the end of the agent ends this process
 	case strings.Contains(deaths, here+","):
 		killMyself()
 	}

@@ -16,7 +16,7 @@ import (
 // Signal stores without the memory barrier of Store. That barrier would wait until the cache line
 // of the word has arrived from the member that polls it. This wait would be most of the time of a
 // small collective operation. Without the barrier, the processor may load sleepers before the store
-// of v is visible. This is harmless, because a member checks the word before it sleeps. The member
+// of v is visible. Such an early load is harmless, because a member checks the word before it sleeps. The member
 // first counts itself in sleepers, then makes all processors execute a memory barrier, and then
 // reads the word a last time.
 func (s *Shared) Signal(w *Word, v uint64) {
@@ -43,7 +43,7 @@ func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 // wake rings the doorbell of every member that sleeps. The caller changes the word before it reads
 // sleepers, and a sleeper counts itself before it reads the word a last time. So the caller sees
 // the sleeper, or the sleeper sees the change. In the sleeper, Engine.wait calls Sleeper.Prepare,
-// which counts the sleeper. It then calls Transport.Arm, which executes the memory barrier, and then
+// which counts the sleeper. Engine.wait then calls Transport.Arm, which executes the memory barrier, and
 // checks whether the wait is over.
 func (s *Shared) wake() {
 	for i, set := range s.asleep {
@@ -168,7 +168,7 @@ func (s *Shared) announce(asleep bool) {
 
 // dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before one
 // of these goroutines sleeps, the dozer announces the rank to the writers of the words. As long as
-// no rank is announced, a writer only reads a counter that no rank writes.
+// no rank is announced, a writer needs only one read, of a counter that no rank writes.
 type dozer struct {
 	transport.Sleeper
 	memory *memory

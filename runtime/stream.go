@@ -222,8 +222,8 @@ func (s *outflow) transmit(b []byte) error {
 	return nil
 }
 
-// credited parses the credit that was received, and posts the receive of the next credit unless this
-// one is the last.
+// credited parses the credit that was received, and posts the receive of the next credit if the
+// parsed credit is not the last one.
 func (s *outflow) credited() error {
 	kind, number := s.room[0], binary.LittleEndian.Uint32(s.room[1:])
 	if number != s.number { // a credit of an earlier stream that this rank canceled

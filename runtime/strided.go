@@ -135,8 +135,8 @@ func (s strides) finish(n int) {
 	}
 }
 
-// after returns r with s as the work that remains at its end. If r has ended already, after
-// frees the space of s.
+// after returns r with s as the work that remains at its end. If r has ended already, the
+// method after frees the space of s.
 func (r Request) after(s strides) Request {
 	if r.operation.Zero() {
 		s.packed.free() // r was sent, refused, or has the peer ProcNull

@@ -116,9 +116,9 @@ func episode(waiting []engine.Blocked, now time.Time) int64 {
 const episodePrime = 1<<40 + 0x1b3
 
 // dependence returns a number that identifies the waits if only other ranks can end them, else 0.
-// This is proven if four conditions hold. No context.Context can end the waits. Every goroutine of
-// the program is in one of the waits or in World.Close, or waits for a goroutine that is. No timer
-// is going to call a function of the program. The rank has nothing to send. The number changes when
+// This dependence is proven if four conditions hold. No context.Context can end the waits. Every
+// goroutine of the program is in one of the waits or in World.Close, or waits for such a goroutine. No
+// timer is going to call a function of the program. The rank has nothing to send. The number changes when
 // the rank handles a frame that arrives, because gorun may have answered the frame.
 func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait) int64 {
 	n, in := episode(waiting, time.Now()), len(waiting)

@@ -7,7 +7,7 @@ import (
 
 // wire is one end of a connection between a process of LocalRespawn and the object (type restarts)
 // that takes the launcher's place. Bytes written to one end arrive at the other end in order; their
-// number is not bounded. After Close, the other end reads the bytes written before and then io.EOF.
+// number is not bounded. After Close, the other end reads the bytes that were written before, and then io.EOF.
 type wire struct {
 	other *wire
 	// carry delivers bytes that were written to this end: it calls arrive when they are to arrive at

@@ -202,7 +202,7 @@ func (w *World) abort(code int, reason string, why error) {
 
 // Close leaves the job. It waits until every rank has called Close, because a peer may still read
 // this rank's memory. The World cannot be used afterwards. Main and Local call Close; a second call
-// is no error. Close of the World of Main closes the last World of Resume.
+// is no error. After Resume, Close of any World of the process closes the newest World.
 func (w *World) Close() error {
 	w = w.last()
 	w.closing.Do(func() { w.closeErr = w.leave() })

@@ -18,8 +18,8 @@ type roaming struct {
 
 	// mu guards the fields below it.
 	mu sync.Mutex
-	// at is the index, in ranks, of the rank that has the actor or is about to start it. It is -1
-	// before the first call of settle. to is the actor's PID at that rank.
+	// The field at is the index, in ranks, of the rank that has the actor or is about to start it. It
+	// is -1 before the first call of settle. The field to is the actor's PID at that rank.
 	at int
 	to *actor.PID
 }

@@ -2,8 +2,8 @@ package actors
 
 // arrivalQueue holds the messages and events (type arrival) that the engine has passed to this
 // package, in order. Consecutive plain messages (see inbound.plain) of one stream form one arrival,
-// a run. deliverRun looks up the addressee of a run only once. The messages of a run are stored as
-// items, the form in which a mailbox holds them.
+// which is called a run. deliverRun looks up the addressee of a run only once. The messages of a run
+// are stored as items, the form in which a mailbox holds them.
 type arrivalQueue struct {
 	list []arrival
 	// items holds the messages of the runs in list, one run after the other.

@@ -33,9 +33,8 @@
 // PID of an actor that need not exist yet. Messages wait for the actor, within the bounds below,
 // until Config.Patience has passed. Then the messages become dead letters.
 //
-// Messages to an actor of this rank wait in the same way if System.PID has made the PID. A PID that
-// was made otherwise may have no actor. A message to such a PID of this rank becomes a dead letter
-// at once.
+// Messages to an actor of this rank wait in the same way if System.PID has made the PID. If the PID
+// was made otherwise and its actor does not exist, a message to the PID becomes a dead letter at once.
 //
 // A *actor.PID caches its Process. Therefore two ranks of runtime.Local must not share a *actor.PID.
 // Make a copy for each rank with actor.NewPID.
@@ -57,7 +56,7 @@
 // keeps the whole allocation in memory. The number types and bool are registered. A type that is
 // defined as one of these types, such as time.Duration (an int64), is not registered. A message of
 // any other type becomes a dead letter at the sender with the reason ErrUnregistered. The sender must
-// not change a message after it was sent. This also holds for the bytes of a []byte. A message that
+// not change a message, including the bytes of a []byte, after it was sent. A message that
 // needs arena memory and is too large for the arena becomes a dead letter, too.
 //
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which

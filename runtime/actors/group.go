@@ -46,7 +46,7 @@ type round struct {
 type Result[T any] struct {
 	// Round is the number of the round, from 0.
 	Round int
-	// Values is the result. The members of a rank share the slice and must only read it.
+	// Values is the result. The members of a rank share the slice and must not change it.
 	Values []T
 	// Err is the error of the round, or nil.
 	Err error

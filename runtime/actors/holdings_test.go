@@ -41,7 +41,7 @@ func collected(t *testing.T, all []weak.Pointer[runtime.World]) {
 	require.Zero(t, left, "of %d Worlds something leads to these", len(all))
 }
 
-// holding is the resources that this process has at some time.
+// holding records the resources that this process has at some time.
 type holding struct {
 	heap                int64 // in bytes
 	goroutines          int

@@ -21,8 +21,8 @@ const (
 	arrivalCredit  // the sending end details.stream has credit again
 	arrivalRefused // the peer of details.stream has refused a message, because the peer has no actors
 	arrivalLost    // the rank source is lost
-	arrivalClosed  // the peer has closed the stream whose receiving end is the field in
-	arrivalSettle  // the peer requests a report on the stream of the field in; number is the credit spent on it
+	arrivalClosed  // the peer has closed the stream of arrival.in
+	arrivalSettle  // the peer requests a report on the stream of arrival.in; number is the credit spent on the stream
 )
 
 // arrival is an event of the engine that is not delivered yet, in most cases a message of a peer for an
@@ -150,9 +150,9 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 }
 
 // plain is the fast path for the most frequent messages. The message must be of a type that is
-// decoded by copying. A message of a stream must have an empty head, or a head with only a sender,
-// an actor of the peer. A message without stream must be an answer, with only the future's name in
-// its head. For any other message, and for a malformed message, plain returns false.
+// decoded by copying. A message of a stream must have an empty head, or a head that contains only the
+// sender, which must be an actor of the peer. A message without stream must be an answer, with only
+// the future's name in its head. For any other message, and for a malformed message, plain returns false.
 func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]
 	kind, n := codec.SplitTag(w.Tag)

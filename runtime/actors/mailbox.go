@@ -50,8 +50,8 @@ type mailbox struct {
 	_         [8]byte
 
 	// The goroutine that runs the actor owns the following fields. taken and left are read by other
-	// goroutines. Both count messages that have left the queue: taken counts the bytes of this rank's
-	// messages, left counts all messages.
+	// goroutines. For messages that have left the queue, taken counts the bytes of this rank's messages,
+	// and left counts the messages of all ranks.
 	taken         uint64
 	left          uint64
 	batch         []item // messages that were removed from user; those before the index at are handled
@@ -173,8 +173,8 @@ func (m *mailbox) postArrived(i item) {
 // accept takes messages of another rank, for which the mailbox always has space. The serving
 // goroutine calls accept, and may reuse items afterwards. If the actor is inline and idle, it handles
 // the messages at once. If the actor belongs to a worker and is idle, the serving goroutine leaves
-// Serve and runs the actor itself. This requires that the goroutine can leave Serve and has no other
-// actor to run.
+// Serve and runs the actor itself. The serving goroutine does so only if it can leave Serve and has
+// no other actor to run.
 func (m *mailbox) accept(items []item, p *inbound) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {
@@ -221,11 +221,11 @@ func weight(message any) uint32 {
 	return uint32(min(n, 1<<30)) + actorOverhead/2
 }
 
-// held reports whether the actor may not handle messages, because its outbox is not empty and it has no
+// held reports whether the actor must not handle messages: its outbox is not empty, and it has no
 // reprieve.
 func (m *mailbox) held() bool { return m.outbox.Load() > 0 && m.reprieve.Load() <= 0 }
 
-// run runs the actor until it has no message or may not run, or until its turn is over after turnMax
+// run runs the actor until it has no message or must not run, or until its turn is over after turnMax
 // messages. If the turn is over, run returns true, and the caller must schedule the mailbox again.
 func (m *mailbox) run() (again bool) {
 	left := turnMax
@@ -258,7 +258,7 @@ func (m *mailbox) fetch() {
 	m.batch, m.at, m.lent = m.user.take(), 0, false
 }
 
-// turn runs the actor until the batch is handled, the actor may not run, or left is 0. If the actor
+// turn runs the actor until the batch is handled, the actor must not run, or left is 0. If the actor
 // panics, turn reports the panic to the supervisor and returns true.
 func (m *mailbox) turn(left *int) (failed bool) {
 	var message any

@@ -2,8 +2,8 @@ package actors
 
 import "sync"
 
-// item is a message in a mailbox. in is the message's receive stream, or nil for a message of this
-// rank. cost is the credit that the message takes from its stream; for a message of this rank, cost
+// item is a message in a mailbox. The field in is the message's receive stream, or nil for a message of
+// this rank. cost is the credit that the message takes from its stream; for a message of this rank, cost
 // is the message's weight.
 type item struct {
 	message any

@@ -50,8 +50,8 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestQueueGivesRoomBack checks that an empty queue that was long keeps room for a few items
-// only.
+// TestQueueGivesRoomBack checks that an empty queue that has held many items keeps room for
+// only a few items.
 func TestQueueGivesRoomBack(t *testing.T) {
 	var q queue
 	q.pushAll(make([]item, 20*pieceWhole))

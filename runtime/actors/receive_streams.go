@@ -35,7 +35,7 @@ type receiveStream struct {
 	kept    []arrival
 	pulling bool
 	lost    error // the reason why a long message was lost with its sender, or nil
-	// before is the receive stream of an earlier stream from the same rank to the same name.
+	// The field before is the receive stream of an earlier stream from the same rank to the same name.
 	// While arrivals wait at before, the arrivals of this stream wait behind them.
 	before *receiveStream
 }

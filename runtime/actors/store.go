@@ -36,14 +36,14 @@ type Store struct {
 	// held holds, by key, the snapshots of this rank's own actors and the copies that this rank keeps
 	// for other ranks.
 	held map[string]holding
-	// own holds the keys and claims of this rank's persistent actors, by the result of the function
+	// The field own holds the keys and claims of this rank's persistent actors, by the result of the function
 	// name for the actor's PID.
 	own map[string]claim
 }
 
 // claim is the right to save snapshots of a key. An actor gets this right when it starts: it claims
 // its key at all ranks. The number of the claim is higher than the numbers of all earlier claims, and
-// no other rank uses it. After the claim, the ranks refuse the snapshots of earlier claims. If an
+// no other rank uses the same number. After the claim, the ranks refuse the snapshots of earlier claims. If an
 // actor is replaced because some ranks cannot reach it, the old actor can no longer save. So the old
 // actor does not answer requests whose effects are missing in the new actor's state. The numbers are
 // the ballots of Paxos (Lamport, The Part-Time Parliament, 1998).
@@ -94,7 +94,7 @@ func init() {
 func NewStore() *Store { return &Store{held: make(map[string]holding), own: make(map[string]claim)} }
 
 // Open makes st the Store of a rank in the World of s. Every rank must open its Store in every World
-// before it spawns persistent actors. This is necessary because a persistent actor that starts asks
+// before it spawns persistent actors. The reason is that a persistent actor that starts asks
 // all ranks for its snapshot and waits for the answers. If the rank has already opened a Store in
 // this World, the error is actor.ErrNameExists.
 func (st *Store) Open(s *System) error {

@@ -348,8 +348,8 @@ func waitsForTheActor(t *testing.T, s *actors.System, rank int, there *actors.Sy
 	v, err = first.Result()
 	require.NoError(t, err)
 	require.Equal(t, "one", v)
-	// This request is sent after the watch, so its answer shows that the watch has arrived. Only
-	// then the actor is stopped.
+	// This request is sent after the watch, so its answer shows that the watch has arrived. The
+	// actor is stopped only then.
 	_, err = s.Root.RequestFuture(s.PID(rank, "late"), "three", soon).Result()
 	require.NoError(t, err)
 	require.Equal(t, []string{"one", "two", "three"}, order)

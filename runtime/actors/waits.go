@@ -20,8 +20,8 @@ type waiting struct {
 // further probes.
 const reprieveLength = 256
 
-// waits records which actors of this rank wait, and for which *mailbox or *remote each of them waits.
-// Its purpose is to find cycles. Actors in a cycle run although their outboxes are not empty.
+// waits records which actors of this rank wait, and the targets of each actor, a *mailbox or a *remote.
+// The purpose is to find cycles. Actors in a cycle run although their outboxes are not empty.
 type waits = deadlock.Detector[*mailbox, any]
 
 // hold records that a message of an actor waits for target, a *mailbox or a *remote. bytes is the

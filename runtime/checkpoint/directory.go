@@ -35,7 +35,7 @@ const partSuffix = ".part"
 
 // sweep removes the temporary files that were left by processes killed during a Save. Restore calls
 // sweep, because no rank is in a Save during Restore. sweep ignores errors, because a file that
-// remains only takes space.
+// remains does no harm: it takes space, but no rank reads it.
 func (c Config) sweep() {
 	if c.Directory == "" {
 		return

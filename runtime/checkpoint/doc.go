@@ -30,9 +30,9 @@
 // uses the newest checkpoint that exists for all ranks. A rank whose process was started again
 // receives its own copy from its keeper, and receives again the copy that it keeps for another rank.
 //
-// If a rank and its keeper are lost together, both copies of that rank are lost. If Config.Directory
-// does not have the copies in files either, Restore returns LostError at all ranks. A whole job can
-// be started again from a directory if each rank can read its own files in it.
+// If a rank and its keeper are lost together, both copies of that rank are lost. If the files in
+// Config.Directory have no copy either, Restore returns LostError at all ranks. A whole job can be
+// started again from a directory if each rank can read its own files in it.
 //
 // Each rank uses four times the memory of the parts: two generations, each with the rank's own copy
 // and the copy that it keeps for another rank. Copies that go to keepers on other nodes and to

@@ -16,7 +16,7 @@ type Volume struct {
 	Filed, FiledAs int64
 }
 
-// Volume returns the bytes sent and written so far. Any goroutine may call it at any time.
+// Volume returns the numbers of bytes that were sent and written so far. Any goroutine may call it at any time.
 func (s *Store) Volume() Volume {
 	return Volume{Sent: s.sent.from.Load(), SentAs: s.sent.to.Load(), Filed: s.filed.from.Load(), FiledAs: s.filed.to.Load()}
 }

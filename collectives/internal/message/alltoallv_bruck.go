@@ -62,8 +62,8 @@ type bruckV struct {
 	limit uint64
 	// bytes is the length of the longest message of parts.
 	bytes uint64
-	// room has the places. given is the buffer for a message to send. in is the buffer for a
-	// received message.
+	// room has the places. given is the buffer for a message to send. The field in is the buffer
+	// for a received message.
 	room, given, in []byte
 }
 

@@ -8,8 +8,8 @@ package message
 // place of flags.
 //
 // Restrictions: none. Cost: up to 2 (k-1) ceil(log p / log k) alpha. BarrierKNomial sends 2 (p-1)
-// messages in all. BarrierDissemination sends p ceil(log p) messages. Because it sends fewer messages,
-// BarrierKNomial is best if ranks share processors or links.
+// messages in all. BarrierDissemination sends p ceil(log p) messages. BarrierKNomial is best if
+// ranks share processors or links, because it sends fewer messages.
 func BarrierKNomial(p Peer, _ *Call) error {
 	rank, size := p.Rank(), p.Size()
 	span := 1

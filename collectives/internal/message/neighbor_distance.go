@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// errParts is the error of a call in which this rank is its own neighbor, and sends other parts to
-// itself than it expects from itself: the parts differ in number or length.
+// errParts is the error of a call in which this rank is its own neighbor: the parts that it sends to
+// itself and the parts that it expects from itself differ in number or length.
 var errParts = errors.New("parts do not fit together")
 
 // NeighborDistance sends part i of c.Send to the rank c.Dests[i], and receives part i of c.Recv from

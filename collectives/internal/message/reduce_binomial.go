@@ -20,7 +20,7 @@ func ReduceBinomial(p Peer, c *Call) error {
 // reduceTree combines the contributions send of all ranks along the binomial tree of the ranks,
 // counted from lead. In this count, the left operand of a combination is always from lower ranks
 // than the right operand. At rank lead the result is in acc; at other ranks acc is scratch memory.
-// in is scratch memory. acc may be the same memory as send.
+// The argument in is scratch memory. acc may be the same memory as send.
 func reduceTree(p Peer, send, acc, in []byte, lead int, r Reduction) error {
 	size := p.Size()
 	me := (p.Rank() - lead + size) % size

@@ -67,8 +67,8 @@ type halves struct {
 }
 
 // halve executes a reduce-scatter with recursive halving. acc has this rank's contribution at
-// first. Afterwards block me of acc is the result for block me; the other blocks are undefined. in
-// is scratch memory as long as acc.
+// first. Afterwards block me of acc is the result for block me; the other blocks are undefined. The
+// argument in is scratch memory as long as acc.
 func halve(p Peer, h halves, acc, in []byte, r Reduction) error {
 	low, high := 0, h.power
 	for mask := h.power / 2; mask > 0; mask /= 2 {

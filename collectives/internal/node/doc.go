@@ -4,7 +4,7 @@
 // also send messages, with long blocks.
 //
 // The algorithms whose names end with Pull do not copy data into a part. A rank exposes its private
-// memory, and the other ranks read the data there, in place. This needs a permission of the operating
+// memory, and the other ranks read the data there, in place. Such reads need a permission of the operating
 // system at every member: CanPull must return true. In the comments of operations with counts, part
 // also means a block of a buffer (message.Parts).
 //

@@ -142,7 +142,7 @@ func (l *peerReads) probe() (bool, error) {
 }
 
 // during executes an operation in which the other members may read b. It calls pull, which does this
-// member's reads. It returns when all members have finished their reads.
+// member's reads. during returns when all members have finished their reads.
 func (l *peerReads) during(b []byte, pull func(l *peerReads) error) error {
 	l.lend(b)
 	err := pull(l)

@@ -30,7 +30,7 @@ const (
 func flagOffset(round int) int { return flagsOffset + round*line }
 
 // plan holds the sizes of buffers, which depend on the number of members. For 256 members all parts
-// together have less than 20 MiB. This includes pages that are never touched.
+// together have less than 20 MiB, including pages that are never touched.
 type plan struct {
 	slotBytes int // the length of a slot in bytes, its first cache line included
 	slots     int // the number of slots of a part, a power of two
@@ -57,8 +57,8 @@ const (
 	roomBytes = 16 << 20
 	roomMax   = 2 << 20 // the largest length of a part
 	// populateMax is a limit for the length of all parts together. Up to this length, each member
-	// faults in the pages of all parts when it opens them. This takes the member about 50 us for each
-	// MiB.
+	// faults in the pages of all parts when it opens them. These page faults take the member about
+	// 50 us for each MiB.
 	populateMax = 17 << 20
 )
 
@@ -89,8 +89,8 @@ func planFor(size int, crowded bool) plan {
 }
 
 // setSlots sets the number of slots. If members share processors, a member that must wait for a free
-// slot waits until half of its slots are free. If it waited for one slot only, it would have to wait
-// again, and so switch to another member, in each of the next steps.
+// slot waits until half of its slots are free. If the member waited for only one slot, it would have
+// to wait again, and so switch to another member, in each of the next steps.
 func (p *plan) setSlots(n int, crowded bool) {
 	p.slots, p.lag = n, n
 	if crowded {
@@ -127,7 +127,7 @@ func (p plan) largePart() int { return line + p.depth*p.room }
 type slot struct {
 	word         *Word
 	inline, body []byte
-	// all is inline and body together.
+	// The slice all is inline and body together.
 	all []byte
 }
 

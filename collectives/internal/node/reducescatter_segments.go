@@ -50,8 +50,8 @@ func (f *ring) writtenByAll(s uint64) error {
 	return nil
 }
 
-// combineLanes combines, into out, the pieces of segment s that all members have for this member. in
-// is this member's own piece, which is not in a segment. same is true if in and out are the same
+// combineLanes combines, into out, the pieces of segment s that all members have for this member. The
+// argument in is this member's own piece, which is not in a segment. same is true if in and out are the same
 // memory.
 func (f *ring) combineLanes(in, out []byte, same bool, each int, s uint64, r message.Reduction) {
 	rank, stride := f.g.rank, max(chunk/r.Elem, 1)*r.Elem

@@ -39,7 +39,7 @@ func (g *Group) scan(send, recv []byte, r message.Reduction, do func(f *ring, in
 	return nil
 }
 
-// scanSegment executes segment s of ScanPipeline. in is this member's contribution to the segment.
+// scanSegment executes segment s of ScanPipeline. The argument in is this member's contribution to the segment.
 // out receives the result.
 func (f *ring) scanSegment(in, out []byte, s uint64, r message.Reduction) error {
 	before, mine, err := f.linkBefore(len(in), s)
@@ -83,7 +83,7 @@ func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) erro
 // linkBefore returns two slices of n bytes for segment s. The slice before is in the part of the
 // previous member. linkBefore waits until that member has written it. The slice mine is in this
 // member's part. linkBefore waits until the next member has finished with the previous contents of
-// mine. before is nil at the first member, and mine is nil at the last member.
+// mine. The slice before is nil at the first member, and mine is nil at the last member.
 func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	rank := f.g.rank
 	if rank > 0 {

@@ -32,8 +32,8 @@ func (e entry) inSlot() bool { return e&placeMask != 0 }
 // entry returns the entry of the block for member q.
 func (s *slot) entry(q int) entry { return entry(*uint64At(s.all, 8+8*q)) }
 
-// expect returns ErrLength if the block does not have n bytes. from is the member that sends the
-// block.
+// expect returns ErrLength if the block does not have n bytes. The argument from is the member
+// that sends the block.
 func (e entry) expect(from, n int) error {
 	if e.length() != n {
 		return fmt.Errorf("%w: rank %d sent %d bytes, not %d", message.ErrLength, from, e.length(), n)

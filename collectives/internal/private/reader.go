@@ -11,8 +11,8 @@ import (
 // refused because the race detector would not see them.
 var ErrSameProcess = errors.New("private: the memory is in this process")
 
-// Reader reads from processes of this process's PID namespace. The caller must make a test Read. It
-// shows whether an ID names the right process in this namespace, and whether this process may read
+// Reader reads from processes of this process's PID namespace. The caller must make a test Read,
+// which shows whether an ID names the right process in this namespace, and whether this process may read
 // from that process.
 type Reader struct{}
 

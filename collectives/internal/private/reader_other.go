@@ -8,5 +8,5 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// read returns an error, because only on Linux the ranks are processes.
+// read returns an error, because ranks are processes only on Linux.
 func read(node.Process, uint64, []byte) error { return errors.ErrUnsupported }

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// layout says where ranks are. of has the node of each rank. inside has the cache of each rank
+// layout says where ranks are. The field of has the node of each rank. inside has the cache of each rank
 // within its node, or is nil.
 type layout struct{ of, inside []int }
 

@@ -170,7 +170,7 @@ func span(nanoseconds float64) Time { return Time(math.Round(min(nanoseconds*100
 func (s *Segment) overhead(perByte float64, n int) Time { return span(s.Overhead + perByte*float64(n)) }
 
 // occupancy returns two times for a message of n bytes. bytes is the time for which the bytes occupy
-// a link. next is the time from the first byte until the next message may begin on that link.
+// a link. The result next is the time from the first byte until the next message may begin on that link.
 func (s *Segment) occupancy(n int) (bytes, next Time) {
 	bytes = span(s.PerByte * float64(n))
 	return bytes, max(bytes, span(s.Gap))

@@ -1,7 +1,7 @@
 package virtual
 
 // processor runs the ranks that share it, one at a time. While no rank can continue, the processor
-// visits the ranks in turn. This models ranks that poll and yield to each other.
+// visits the ranks in turn. These visits model ranks that poll and yield to each other.
 type processor struct {
 	ranks int  // number of ranks that share the processor
 	visit Time // duration of one visit

@@ -330,7 +330,7 @@ func (r *Rank) pause() error {
 	return nil
 }
 
-// wake ends the rank's wait at the later of two times: at and the rank's clock.
+// wake ends the rank's wait at the later of two times: the argument at, and the time of the rank's clock.
 func (r *Rank) wake(at Time) {
 	r.waiting = false
 	r.net.agenda.add(event{at: max(at, r.now), kind: wakes, rank: r})

@@ -20,8 +20,8 @@ const (
 	// gatherMin is the size in bytes from which the method span tries to combine hot pages with
 	// adjacent cold pages, before it uses cold pages alone.
 	gatherMin = 1 << 20
-	// untouchedMin is the size in bytes from which AllocZeros prefers cold pages,
-	// which are zeros, to hot pages, which it has to clear.
+	// untouchedMin is the size in bytes from which AllocZeros prefers cold pages to hot
+	// pages. Cold pages are zeros; AllocZeros has to clear hot pages.
 	untouchedMin = 256 << 10
 )
 

@@ -17,11 +17,11 @@
 //	own     this rank     Free
 //	given   the receiver  Return by that rank, or TakeBack
 //
-// Until Confirm, the rank that has given memory away is its second holder. The reason is that the
-// receiver may return the memory, or die, before the call that sends the memory has ended.
+// Until Confirm, the rank that has given memory away remains a second holder of the lease. The reason is
+// that the receiver may return the memory, or die, before the call that sends the memory has ended.
 //
-// Data from peers is not trusted. Return returns an error and changes nothing if no lease begins at
-// its offset, if the rank does not hold the lease, or if the rank has returned the lease before.
+// Data from peers is not trusted. Return returns an error and changes nothing in three cases: no lease
+// begins at its offset, the rank does not hold the lease, or the rank has returned the lease before.
 //
 // Contents are not cleared, except by AllocZeros: a lease starts with the contents that
 // the last holder of its memory left.

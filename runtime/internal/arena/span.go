@@ -2,8 +2,8 @@ package arena
 
 import "math/bits"
 
-// temperature tells whether the pages of a free span are backed by memory. This determines the cost
-// of the first access to them.
+// temperature tells whether the pages of a free span are backed by memory. The temperature determines
+// the cost of the first access to the pages.
 type temperature uint8
 
 const (
@@ -231,7 +231,7 @@ func (h *heap) best(n int, t temperature) *span {
 }
 
 // gather makes a span of n bytes from adjacent free spans of different temperatures, none of which
-// is long enough alone. Of several such runs it uses the one with the most hot bytes. It returns nil
+// is long enough alone. Of several such runs of pages it uses the run with the most hot bytes. It returns nil
 // if there is no such run, or if every such run has fewer hot bytes than least.
 func (h *heap) gather(chunks []*chunk, n, least int) *span {
 	start, warmest := -1, least-1

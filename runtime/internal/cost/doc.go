@@ -1,5 +1,5 @@
 // Package cost contains only benchmarks. They measure the time that each layer between a program
-// and an adapter adds to a message. The device (internal/testbed/nulldevice) completes every work
+// and an adapter adds to a message. The test adapter (internal/testbed/nulldevice) completes every work
 // request at once. docs/performance.md explains the figures.
 //
 //	go test -run '^$' -bench . ./runtime/internal/cost

@@ -102,10 +102,10 @@ type Engine struct {
 	texts    opTexts
 	window   uint32 // initial window of every peer
 
-	// crowd counts the goroutines that wait for mu, and those that Go has started and that do not run yet.
+	// crowd counts the goroutines that wait for mu, and the goroutines of Engine.Go that do not run yet.
 	// While crowd is above 0, the poller releases mu between polls and lets other goroutines run.
 	crowd atomic.Int32
-	// workers run the functions of Go.
+	// workers run the functions that Engine.Go gets.
 	workers workers
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. Of the engine's locks only that of workers is taken under it. See guard.go.
@@ -155,7 +155,7 @@ type Engine struct {
 	// barred is the lowest context in broken, or the largest uint32 if broken is empty. Contexts
 	// below barred need no lookup in broken.
 	barred uint32
-	// over is the set of contexts that CloseContexts has closed and Forget has not removed yet.
+	// The field over is the set of contexts that CloseContexts has closed and Forget has not removed yet.
 	over map[uint32]bool
 
 	mail mail // actor messages

@@ -3,9 +3,9 @@ package engine
 import "github.com/gorun-hpc/gorun/transport"
 
 // Every call into the engine takes mu and releases it by a deferred unlock. So mu is released after
-// every panic. Causes of a panic are foreign code that is called under the lock (transports,
-// functions of Config, actor receivers, functions of Await and Serve), a fault in memory of the
-// program (debug.SetPanicOnFault), and the engine itself.
+// every panic. Foreign code that is called under the lock may panic: transports, functions of
+// Config, actor receivers, functions of Await and Serve. Other causes of a panic are a fault in memory
+// of the program (debug.SetPanicOnFault) and the engine itself.
 //
 // A panic in a transport or in a wait leaves the poll token, and records of that transport, in
 // an unknown state. Engine.within counts the calls of transports and the waits that are under

@@ -12,7 +12,7 @@ import (
 
 // mutex is a lock that is held for short times. It is released by a release store, not by a locked
 // instruction. For every message, the store that publishes the message in a ring has to take the
-// cache line from the reader. A locked instruction would wait for that. In a measurement, this wait
+// cache line from the reader. A locked instruction would wait for this store. In a measurement, this wait
 // was half of a sender's time at full rate. The price is that Unlock wakes no goroutine: a goroutine
 // that finds the lock taken yields and tries again. If goroutines wait, the holder releases the lock
 // for them about every microsecond (Engine.crowd).
@@ -20,8 +20,8 @@ import (
 // word is 0 when the lock is free, 1 when it is held.
 type mutex struct{ word uint32 }
 
-// After a number of tries, a goroutine sleeps between two tries, because the holder may have lost
-// its processor. These are the number of tries and the length of the sleep.
+// After lockTries tries, a goroutine sleeps for lockRest between two tries, because the holder may have
+// lost its processor.
 const (
 	lockTries = 200
 	lockRest  = 20 * time.Microsecond

@@ -11,9 +11,8 @@ func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op,
 // lose ends all operations with a peer. Messages of the peer that arrived completely can still
 // be received. Announced messages whose bytes were still at the peer are lost.
 //
-// In every context of the peer, receives and probes from AnySource that find no message end with
-// *PeerError. This holds for the receives and probes that wait now. Until Acknowledge is called, it
-// also holds for later receives and probes.
+// As long as the loss is not acknowledged in a context of the peer (see Acknowledge), a receive or probe
+// from AnySource in this context ends with a *PeerError if it finds no message. lose ends those that wait.
 func (e *Engine) lose(p *peer, cause error) {
 	if p.down != nil {
 		return
@@ -68,8 +67,8 @@ func (e *Engine) dropEnvelopes(p *peer) {
 	}
 }
 
-// failPosted ends the receives and probes that wait for p, and the receives and probes from AnySource
-// in the contexts of p.
+// failPosted ends the receives and probes that wait for p. It also ends the receives and probes from
+// AnySource in the contexts of p in which the loss of p is not acknowledged.
 func (e *Engine) failPosted(p *peer) {
 	var named, wild []*entry
 	e.match.eachPosted(func(en *entry) {

@@ -25,9 +25,9 @@ type message struct {
 	self   *Request // a send of this rank to itself whose payload is still in the sender's slice
 	local  []byte   // the memory of a handover of this rank to itself
 
-	// before and after link the messages of one peer for which the peer waits for an answer,
-	// and which it may therefore withdraw. waits is true while the message is in that list
-	// (peer.envelopes). free links the free list.
+	// before and after link the messages that one peer may withdraw, because the peer waits for an
+	// answer to each of them. waits is true while the message is in that list (peer.envelopes).
+	// free links the free list.
 	before, after *message
 	waits         bool
 	free          *message

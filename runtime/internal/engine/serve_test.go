@@ -50,7 +50,7 @@ type echo struct {
 	actorReceiver
 	engine *engine.Engine
 	stream *engine.Stream
-	// server is the serving goroutine. own counts the actor messages that the serving goroutine
+	// server is the serving goroutine. The field own counts the actor messages that the serving goroutine
 	// has polled itself.
 	server atomic.Uintptr
 	own    atomic.Int64

@@ -26,8 +26,8 @@ func (g *generous) Yield() {
 	}
 }
 
-// TestPollsOfASharedProcessor checks that a rank that would spin polls only once between two yields when the yields
-// show that another process needs its processor.
+// TestPollsOfASharedProcessor checks a rank whose policy is to spin. If its yields show that another process
+// needs the processor, the rank must poll only once between two yields.
 func TestPollsOfASharedProcessor(t *testing.T) {
 	const yields = 300
 	ctx, cancel := context.WithCancel(context.Background())

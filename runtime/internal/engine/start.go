@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Go runs f on another goroutine. Until the goroutine runs, pollers of this rank let other goroutines run. Without
-// this, a rank with a single processor of Go would spin in a wait for what f is about to do.
+// Go runs f on another goroutine. Until the goroutine runs, pollers of this rank let other goroutines run. Otherwise
+// a rank with a single processor of Go would spin in a wait for what f is about to do.
 func (e *Engine) Go(f func()) {
 	e.crowd.Add(1)
 	if w := e.workers.take(); w != nil {
@@ -17,7 +17,7 @@ func (e *Engine) Go(f func()) {
 	go e.runWork(f)
 }
 
-// runWork runs f, and then the functions for which Go takes this goroutine.
+// runWork runs f, and then the functions for which Engine.Go takes this goroutine.
 func (e *Engine) runWork(f func()) {
 	w := make(worker, 1)
 	for f != nil {
@@ -31,8 +31,8 @@ func (e *Engine) runWork(f func()) {
 	}
 }
 
-// worker is a goroutine that waits for the next function, nil for the end. A new goroutine would have a stack that
-// grows in every operation, which takes longer than a short operation.
+// worker is the channel on which a goroutine waits for its next function; nil ends the goroutine. A new goroutine
+// for each operation would have to grow its stack, which takes longer than a short operation.
 type worker chan func()
 
 // workersMax is the largest number of idle workers of an engine.

@@ -72,8 +72,8 @@ func workers() int {
 	return strings.Count(string(text[:goruntime.Stack(text, true)]), "engine.(*Engine).runWork(")
 }
 
-// TestGoroutinesAreUsedAgain checks that a goroutine of Go waits for the next function, that many functions run at the
-// same time, and that no goroutine is left after Close.
+// TestGoroutinesAreUsedAgain checks that a goroutine of Engine.Go waits for the next function, that many functions run
+// at the same time, and that no goroutine is left after Close.
 func TestGoroutinesAreUsedAgain(t *testing.T) {
 	until := func(most int) {
 		for end := time.Now().Add(20 * time.Second); workers() > most; goruntime.Gosched() {

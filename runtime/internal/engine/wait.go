@@ -219,7 +219,7 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	}
 }
 
-// lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. This
+// lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. The result
 // determines how often a burst polls. lookAt returns Unknown if the policy is to spin.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
 	switch {
@@ -267,8 +267,8 @@ func (e *Engine) pulse() {
 	}
 }
 
-// yield releases the lock and yields the processor. If wide is true, or if it knows of goroutines
-// that can run or wait for the lock, it first yields to other goroutines. Then it yields to other
+// yield releases the lock and yields the processor. If wide is true, or if the engine knows of
+// goroutines that can run or wait for the lock, yield first yields to other goroutines. Then it yields to other
 // processes. It returns the duration of the yield to other processes, or 0 if Engine.share does not need it.
 func (e *Engine) yield(wide bool) time.Duration {
 	others, watched := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded(), e.share.Watches()

@@ -38,9 +38,9 @@ const (
 
 // Burst decides how often a poller polls before it lets other processes run.
 //
-// If ranks outnumber processors, the rank that a poller waits for may have a processor or not. If it
-// has one, its answer comes soon, and both ranks should keep their processors, because then a
-// message costs no switch to another process. If it has no processor, each poll delays the answer.
+// If ranks outnumber processors, the peer, for which a poller waits, may have a processor or not. If the
+// peer has a processor, its answer comes soon, and both ranks should keep their processors, because then a
+// message costs no switch to another process. If the peer has no processor, each poll delays the answer.
 // Suppose that two ranks have run alternately. They begin to run at the same time if one of them
 // polls for longer than the other rank takes to get a processor and to answer. Such a long burst is
 // a trial.

@@ -31,7 +31,7 @@ const (
 	present      // exists and waits for nothing
 )
 
-// at is the point of its program that a goroutine has reached.
+// at is the point that a goroutine has reached in its program.
 type at uint8
 
 const (

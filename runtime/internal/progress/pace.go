@@ -14,8 +14,8 @@ type Policy struct {
 const (
 	yieldsPerLook = 16 // number of yields per reading of the clock
 	yieldsPerGo   = 8  // one of every yieldsPerGo yields lets other goroutines run in any case
-	// yieldsPerGoBeside replaces yieldsPerGo if Go has several processors. Then another of them runs the other
-	// goroutines, unless all are busy. Each Gosched wakes a thread that looks for work, and often moves the calling
+	// yieldsPerGoBeside replaces yieldsPerGo if Go has several processors. Then a processor that is not busy runs
+	// the other goroutines. Each Gosched wakes a thread that looks for work, and often moves the calling
 	// goroutine to it.
 	yieldsPerGoBeside = 64
 )

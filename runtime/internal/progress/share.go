@@ -2,14 +2,14 @@ package progress
 
 import "time"
 
-// Share finds out whether a rank that has a processor of its own, as far as the job knows, in fact shares it with
-// other processes: ranks in other containers, other jobs, other programs. The sign is the duration of a yield. It
-// takes a fraction of a microsecond if no other process can run, and as long as that process runs otherwise. While
-// the processor is shared, the rank does not spin, and it yields for long before it sleeps. A process that wakes
-// up gets a processor later than one that has yielded.
+// Share finds out whether a rank shares its processor with processes of which the job does not know: ranks in other
+// containers, other jobs, other programs. The sign is the duration of a yield. If no other process can run, a yield
+// takes a fraction of a microsecond. Otherwise it takes as long as the other process runs. While the processor is
+// shared, the rank does not spin, and yields for long before it sleeps. The reason is that a process that wakes up
+// gets a processor later than a process that has yielded.
 //
-// If the kernel's scheduler does not let a yield reach the other processes, as some do between control groups, all
-// yields are short, and nothing changes.
+// Some kernel schedulers do not let a process of another control group run at a yield. Then all yields are short,
+// and Share changes nothing.
 type Share struct {
 	alone  Policy // for a processor of its own; if it does not spin, Share does nothing
 	score  int
@@ -17,16 +17,16 @@ type Share struct {
 }
 
 const (
-	// yieldedLong is the duration from which a yield has let another process run. A switch to another process and
-	// back takes about 1.5 us, a yield without one 0.25 us.
+	// yieldedLong is the shortest duration of a yield that has let another process run. A switch to another process
+	// and back takes about 1.5 us, a yield without a switch 0.25 us.
 	yieldedLong = time.Microsecond
-	// yieldedSlice is the duration from which the other process does not yield, but computes until its time slice
-	// ends. A rank that yields to such a process loses milliseconds, so that spinning is better.
+	// yieldedSlice is the shortest duration of a yield to a process that does not yield back, but computes until its
+	// time slice ends. A rank that yields to such a process loses milliseconds, so that spinning is better.
 	yieldedSlice = 500 * time.Microsecond
 	// A long yield adds scoreLong to the score, a short one subtracts 1. The processor becomes shared when the
 	// score reaches scoreMost, after some long yields in short succession, and free when it reaches 0.
 	scoreLong, scoreMost = 16, 64
-	// YieldsMost bounds the time for which a waiting rank only yields because other processes run meanwhile.
+	// YieldsMost bounds the time for which a waiting rank yields, and does not sleep, because other processes run.
 	YieldsMost = 10 * time.Millisecond
 )
 

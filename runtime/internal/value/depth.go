@@ -76,7 +76,7 @@ var own = []reflect.Type{
 }
 
 // unbounded reports whether values of a type can be nested without a bound, because the type
-// contains an interface or itself. above holds the types that contain t.
+// contains an interface or itself. The argument above holds the types that contain t.
 func unbounded(t reflect.Type, above []reflect.Type) bool {
 	if known, ok := nested.Load(t); ok {
 		return known.(bool)

@@ -95,8 +95,8 @@ func (k Case) shares() bool {
 // count returns the number of elements of block i of an operation with counts: between 0 and Elements.
 func (k Case) count(i int) int { return (5*i + k.Elements) % (k.Elements + 1) }
 
-// pairCount returns the number of elements that one rank sends to another in an alltoallv. from is
-// the sender, to is the receiver.
+// pairCount returns the number of elements that one rank sends to another in an alltoallv. The
+// argument from is the sender, to is the receiver.
 func (k Case) pairCount(from, to int) int { return (3*from + 5*to + k.Elements) % (k.Elements + 1) }
 
 // layout describes the blocks of a rank's send and receive buffers, and the lengths of these buffers in

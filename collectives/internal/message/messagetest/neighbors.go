@@ -64,7 +64,7 @@ func (k Case) neighborLayout(rank int) (l layout) {
 }
 
 // edgeSource returns the argument source of the method data for the block that a rank sends along
-// its edge i. from is the number of that rank.
+// its edge i. The argument from is the number of that rank.
 func (k Case) edgeSource(from, i int) int {
 	if k.gathers() {
 		return from

@@ -89,7 +89,7 @@ func (k Case) sent(rank int) []byte {
 }
 
 // source returns the argument source of the method data for the block that one rank sends to
-// another. from is the sender, to is the receiver.
+// another. The argument from is the sender, to is the receiver.
 func (k Case) source(from, to int) int {
 	if k.Operation.Rooted() {
 		return to

@@ -57,8 +57,8 @@ const (
 	headAll = HeadName | HeadSender | headAddress | headHeaders
 )
 
-// Append appends the encoded head to dst, or nothing if the head is empty. own is the address of this
-// rank. If own is the sender's address, Append omits the sender's address. Append returns an error if
+// Append appends the encoded head to dst, or nothing if the head is empty. The argument own is the address
+// of this rank. If own is the sender's address, Append omits the sender's address. Append returns an error if
 // a string has more than 65535 bytes, there are more than 65535 headers, or the head exceeds headMax.
 func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	if h.Name == "" && h.Sender == nil && len(h.Headers) == 0 {
