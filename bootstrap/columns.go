@@ -181,7 +181,7 @@ func unpackCards(packed []byte, size int) ([]Card, error) {
 		u.tables[i].rest = all.take(all.uvarint(len(flat)))
 	}
 	// A card has at least one byte in the column of ranks. Because of this check, a count that is larger than
-	// the number of cards is refused before memory for count cards is allocated.
+	// the number of cards is refused before memory for that many cards is allocated.
 	if all.bad || len(all.rest) > 0 || count > len(u.numbers[colRank].rest) {
 		return nil, fmt.Errorf("bootstrap: %d packed cards in %d bytes: %w", count, len(flat), ErrMalformed)
 	}

@@ -112,8 +112,8 @@ func (c *Council) overloads(rank int, p *poll) bool {
 }
 
 // take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil. It
-// ignores votes of ranks that have already voted, have ended or have left the job. If a vote is beyond loadLimit, it
-// takes the other votes and returns an error that names the rank.
+// ignores votes of ranks that have already voted, have ended or have left the job. If a vote is beyond
+// loadLimit, take counts the other votes and returns an error that names the rank.
 func (c *Council) take(p *poll) (*Decision, error) {
 	key := p.key()
 	k := c.rounds[key]
@@ -159,7 +159,7 @@ func (c *Council) take(p *poll) (*Decision, error) {
 		}
 	}
 	if k.voters == 0 && err != nil {
-		delete(c.rounds, key) // it has no vote that would bound its memory
+		delete(c.rounds, key) // without a vote, no rank's load counts this agreement
 		return nil, err
 	}
 	return c.decide(key, k), err

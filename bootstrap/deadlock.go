@@ -11,13 +11,13 @@ import (
 // reports of the ranks. left reports whether a rank without a report has left the job in order. Deadlocked
 // assumes that a rank can continue if the rank has neither reported nor left.
 //
-// A rank is dead in two cases. In the first case, it has left the job. In the second case, the rank is stuck
-// (Doing.Stuck), and no message to the rank is in flight. Also, every rank that could end one of its waits or
-// send a message to its actors is dead. The result has the dead ranks that wait and have not left their
-// program. The other dead ranks have finished, or have only idle actors. The set of dead ranks is the largest
-// set that meets this definition. At first, the set has all ranks that are stuck or have left. Each stuck
-// rank that waits for a rank outside the set is then removed, until no such rank is left (E. Knapp, "Deadlock
-// detection in distributed databases", ACM Computing Surveys 19 (1987), the OR model).
+// A rank is dead in two cases. In the first case, it has left the job. In the second case, three conditions
+// hold: the rank is stuck (Doing.Stuck), no message to the rank is in flight, and every rank that could end
+// one of its waits or send a message to its actors is dead. The result has the dead ranks that wait and have
+// not left their program. The other dead ranks have finished, or have only idle actors. The set of dead ranks
+// is the largest set that meets this definition. At first, the set has all ranks that are stuck or have left.
+// Each stuck rank that waits for a rank outside the set is then removed, until no such rank is left (E.
+// Knapp, "Deadlock detection in distributed databases", ACM Computing Surveys 19 (1987), the OR model).
 func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	reports := byRank(list, size)
 	dead := make([]bool, size) // initially true for a rank that is stuck or has left the job

@@ -11,7 +11,7 @@
 //	err = s.Finalize()
 //
 // The agent's half of the protocol is [Server]: it gathers cards, answers with the book, counts fences and
-// passes on notices. It needs only connections, so that its tests start no processes. [NodeMemory] makes the
+// passes on notices. It needs only connections, so its tests start no processes. [NodeMemory] makes the
 // node memory, which all ranks of a node map.
 //
 // [Server] describes the frames on the socket. A malformed frame causes an error,

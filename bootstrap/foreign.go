@@ -29,9 +29,9 @@ type Foreign struct {
 // offer PMI-1, such as MPICH's mpiexec, srun --mpi=pmi2 and flux run. The entry for Slurm's srun has
 // variables of a job step, because a batch script, which is one process, has only the variables of the job.
 // The first entry for mpiexec is for a process that has not inherited the connection of mpiexec. The second
-// one is for an mpiexec that sends rank and size only over a connection to PMI_PORT. This entry has the
-// variables of the local rank and the local size instead. The last entries are for the platforms that start
-// containers. job lists variables whose values, taken together, identify the job among the user's jobs.
+// entry for mpiexec is for an mpiexec that sends rank and size only over a connection to PMI_PORT. This entry
+// has the variables of the local rank and the local size instead. The last entries are for the platforms that
+// start containers. job lists variables whose values, taken together, identify the job among the user's jobs.
 var foreign = []struct {
 	launcher, rank, size, local string
 	pmi                         bool

@@ -27,7 +27,7 @@ const (
 	// counts come before the notice Decided.
 	Decided
 	// Revoked: a rank has broken a communicator, see Revocation. A session may get this notice more than
-	// once, and also if its rank is not a member.
+	// once, and even if its rank is not a member of the communicator.
 	Revoked
 	// AgentLost: the connection to the agent broke, and Cause says how. The ranks of the agent are about to
 	// be killed.

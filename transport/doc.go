@@ -33,9 +33,10 @@
 //   - A peer that called Close is not lost, so the transport does not call Handler.Down for this
 //     peer. Messages that the peer sent before Close still arrive. A Send to the peer returns an
 //     error that is ErrClosed. But as long as the lane to the peer has room, the transport may
-//     instead accept the message and discard it. There is one exception, in transports with connections. A peer that
-//     closed before its first connection to this rank counts as lost: this rank cannot distinguish it
-//     from a lost peer, because both refuse a connection.
+//     instead accept the message and discard it.
+//   - In transports with connections, the previous rule has one exception: a peer that closed before its
+//     first connection to this rank counts as lost. A closed peer and a lost peer both refuse a
+//     connection, so this rank cannot distinguish them.
 //
 // # Ownership of memory
 //

@@ -117,8 +117,8 @@ type Transport interface {
 	// says why a peer may still access the memory.
 	Conceal(k Key) error
 	// MarkDown tells the transport that the process of this peer has ended, for example that the
-	// node agent has reaped the process. It is also called when the engine gives the peer up. The
-	// next Poll reports the loss. Any goroutine may call it at any time.
+	// node agent has reaped the process. The engine also calls MarkDown when it gives the peer
+	// up. The next Poll reports the loss. Any goroutine may call it at any time.
 	MarkDown(peer int, cause error)
 	// Close ends every connection and frees the resources of the transport. Peers see
 	// an orderly end, not a loss.
@@ -138,8 +138,8 @@ type Endpoint interface {
 	// follows in a later Poll.
 	Get(dst []byte, src Key, token uint64) error
 	// Put writes src into the peer's memory. When Completed(token) reports success, the bytes are
-	// in place in the peer's memory. They are in place before any message arrives that is sent
-	// after Completed.
+	// in place in the peer's memory. They are in place before the arrival of any
+	// message that is sent after Completed.
 	Put(src []byte, dst Key, token uint64) error
 	// FetchAdd adds delta to an 8-byte aligned word of the peer, and completes with the old value
 	// of the word.

@@ -27,9 +27,9 @@
 //	2       short       bytes (39 bits)                     start, low half
 //	3       state                site     caller   time of the state
 //
-// The operation, the site and its caller are numbers of texts. Times are milliseconds since the start.
-// The peer 2^24-1 means none or any. The bytes 2^39-1 mean a length that does not fit. A short operation
-// was done when it was recorded, and does not use word 3.
+// The operation, the site and its caller are numbers of texts. Times are milliseconds since the start in the
+// header. In the field peer, 2^24-1 means none or any. In the field bytes, 2^39-1 means a length that does
+// not fit. A short operation had already ended when it was recorded, and does not use word 3.
 //
 // The top bytes serve as the sequence number of a slot. Every word contains the sequence number. For this
 // reason, a writer needs no additional store and may execute its stores in any order. If a word of a record

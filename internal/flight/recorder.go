@@ -43,8 +43,9 @@ func New(memory []byte) *Recorder {
 func (r *Recorder) Text(s string) uint8 { return r.texts.number(s) }
 
 // Tick sets the clock. All records that are written before the next Tick get this time. The clock is not read
-// for every message, because reading it would take longer than the rest of recording. Tick ignores a time before the
-// last one, which comes from a goroutine that has not run for a while after it read the clock.
+// for every message, because reading it would take longer than the rest of recording. Tick ignores a time
+// before that of the last Tick. Such a time comes from a goroutine that did not run for a while after it read
+// the clock.
 func (r *Recorder) Tick(now time.Time) {
 	clock := uint64(max(0, now.Sub(r.born)))
 	if clock < r.clock {

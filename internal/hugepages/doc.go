@@ -1,6 +1,6 @@
 // Package hugepages asks the kernel for huge pages for memory that is often copied between processes.
 // process_vm_readv(2) pins every page of the memory from which it reads. For 64 KiB in pages of 4 KiB, the
-// pinning takes longer than the copy. For one huge page, the time is negligible. By itself, the kernel uses
-// huge pages only for memory for which a program has requested them in advance. Go does not request them for
-// its heap.
+// pinning takes longer than the copy. The pinning of one huge page takes negligible time. By itself, the
+// kernel uses huge pages only for memory for which a program has requested them in advance. Go does not
+// request them for its heap.
 package hugepages

@@ -20,8 +20,8 @@
 // code of this package outside of the actors runs under the engine's lock and needs no lock of its own.
 // No message of the engine passes through the mailbox of an actor. The only operation that an actor
 // executes itself is the rejection of a connection request, because a rejection accesses no state of
-// Poll. An actor makes a link, or Poll makes it for a request of a peer, and passes it on with a command
-// or an event. link.go says which goroutine may access which field of a link.
+// Poll. An actor makes a link and passes it to Poll with a command. For a request of a peer, Poll makes the
+// link and passes it to the actor with an event. link.go says which goroutine may access which field of a link.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.
@@ -32,9 +32,9 @@
 // transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. The connector
 // requests connections between rails of one fabric, the best two rails first (candidate.go). Lanes and
 // operations survive the loss of a connection, even if the next connection is on another rail. If a
-// better rail works again, the two ranks move their connection back to that rail (comeback.go). Without
-// Config.Companion every Poll polls the first rail. Poll polls the other rails, and with Config.Companion
-// the first rail, too, only as often as their pace allows (pace.go).
+// better rail works again, the two ranks move their connection back to that rail (comeback.go). Poll polls
+// the other rails only as often as their pace allows (pace.go). Without Config.Companion, every Poll polls
+// the first rail. With Config.Companion, the first rail has a pace, too.
 //
 // # Small messages
 //
@@ -49,7 +49,8 @@
 //
 // All peers share one queue of receives (package credit's Pool). A Send that was accepted has been
 // posted, or waits in a frame that the next Poll posts (batch.go). If there is no credit or no
-// connection, a Send is refused. So the only other queued frames are frames to be retransmitted.
+// connection, a Send is refused. So only two kinds of frames are queued: frames for the next Poll, and
+// frames to be retransmitted.
 //
 // # Bulk
 //
@@ -69,7 +70,7 @@
 // is transferred repeatedly, it stays registered until the garbage collector ends the registration
 // (heap.go). On adapters whose registrations pin pages, the key of an exposure for reading gives a peer
 // read access to more than the exposed bytes. The key covers the whole chunk of the arena, until the
-// chunk is deregistered. This is acceptable, because the ranks of a job trust each other with their
+// chunk is deregistered. This access is acceptable, because the ranks of a job trust each other with their
 // arenas, as they do on a node.
 //
 // # Waiting

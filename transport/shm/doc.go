@@ -44,8 +44,8 @@
 //
 // # Waking
 //
-// After it has published a record, a sender reads the receiver's alert word (layout.go). Before it
-// sleeps, the receiver sets the armed bit of the alert word. Then it forces a memory barrier on every
+// After a sender has published a record, it reads the receiver's alert word (layout.go). Before the
+// receiver sleeps, it sets the armed bit of the alert word. Then the receiver forces a memory barrier on every
 // processor that runs a rank (membarrier), and checks its queues once more. Therefore a sender needs
 // only a load, and no fence. A sender that finds the receiver armed rings the receiver's doorbell,
 // and then clears the armed bit, so that other senders do not ring. Where membarrier is not
@@ -81,8 +81,8 @@
 //
 // If peers can write a word, a rank loads the word only once, checks the loaded value, and then
 // uses this value. If a ring has contents that a correct peer never writes, the lane of its writer
-// ends with ErrDamaged. Memory to which this peer may still write is not reused before the peer is
-// reaped.
+// ends with ErrDamaged. Memory to which this writer may still write is not reused before the writer
+// is reaped.
 //
 // Unstable: any release may change this package, also after v1.
 package shm

@@ -20,7 +20,7 @@
 // limit, because a defect of siw can hang the guest's kernel.
 //
 // The image is made from Debian packages once per machine and user, in about a minute, without privileges.
-// Debian's kernel does not contain siw, so that siw is compiled from linux-source. The image is kept below
+// Debian's kernel does not contain siw, so siw is compiled from linux-source. The image is kept below
 // the user's cache directory, under the checksum of its inputs. If the machine lacks a program or a package,
 // the test is skipped with a message that names it. Only the image is left behind. If the test is killed, a
 // directory with temporary files of a few KiB is also left. No process is left in this case, because the

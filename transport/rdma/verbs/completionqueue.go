@@ -30,8 +30,9 @@ type CompletionQueue struct {
 }
 
 // NewCompletionQueue makes a completion queue of the given capacity. The consumer must ensure that
-// at most this number of entries can be outstanding. The number is the sum of the limits of the
-// endpoints that feed the queue, plus three connection events for each endpoint. If the queue has
+// at most this number of entries can be outstanding. The number of entries that can be outstanding is
+// the sum of the limits of the endpoints that feed the queue, plus three connection events for each
+// endpoint. If the queue has
 // no room for an entry, the entry is lost. The queue and the endpoint of the entry are then dead,
 // and Err returns ErrOverflow.
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {

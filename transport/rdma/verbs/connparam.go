@@ -22,7 +22,7 @@ type ConnParam struct {
 	// FlowControl is sent to the peer, but has no effect.
 	FlowControl bool
 	// RetryCount is the number of times that a request without an acknowledgement is retransmitted,
-	// 0 to 7. Accept ignores it.
+	// 0 to 7. Accept ignores RetryCount.
 	RetryCount uint8
 	// RNRRetryCount is the number of times that the peer retries a message for which this side has
 	// no receive posted, 0 to 7. The value 7 means without limit.

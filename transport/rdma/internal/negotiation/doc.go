@@ -35,9 +35,9 @@
 //	  5  can do without CRC: RFC 5044 enables CRC if either side asks for it,
 //	     so CRC can be omitted only if both sides set the bit
 //
-// The tag covers the destination rank, which the record does not contain: if a record is sent to another
-// rank, that rank finds the tag invalid. The tag of a reply covers the request, so that a reply is valid
-// for only one request. The tag of a Reject covers the request and the rank that refuses.
+// The last field is the tag. It covers the destination rank, which the record does not contain: if a record
+// is sent to another rank, that rank finds the tag invalid. The tag of a reply covers the request, so that
+// a reply is valid for only one request. The tag of a Reject covers the request and the rank that refuses.
 //
 // # The proof
 //
@@ -54,7 +54,7 @@
 //	HMAC-SHA256(key of proofs, what precedes the proof in the message, four bytes 0,
 //	        the request, the reply), first 16 bytes
 //
-// The proof covers both records, so that it covers a new nonce of each side. Through the records the
+// The proof covers both records, and therefore a new nonce of each side. Through the records the
 // proof also covers both ranks, their incarnations, and the depths, credits, slots and features of both
 // sides. Package peering refuses a replayed request if it remembers the original.
 //
