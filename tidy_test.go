@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -219,4 +220,18 @@ func TestText(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Executables are not in the repository. A go build in its directory leaves one that git add takes.
+func TestNoExecutables(t *testing.T) {
+	names, err := exec.Command("git", "ls-files", "-z").Output()
+	if err != nil {
+		t.Skipf("git ls-files: %v", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(names), "\x00"), "\x00") {
+		text, err := os.ReadFile(name)
+		if err == nil && bytes.HasPrefix(text, []byte("\x7fELF")) {
+			t.Errorf("%s is an executable", name)
+		}
+	}
 }

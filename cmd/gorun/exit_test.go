@@ -19,6 +19,11 @@ func TestExitCodes(t *testing.T) {
 	require.NoError(t, os.WriteFile(noFormat, []byte("\x01\x02\x03\n"), 0o755))
 	noInterpreter := filepath.Join(t.TempDir(), "nointerpreter")
 	require.NoError(t, os.WriteFile(noInterpreter, []byte("#!/does/not/exist\n"), 0o755))
+	windowsLines := filepath.Join(t.TempDir(), "windows")
+	require.NoError(t, os.WriteFile(windowsLines, []byte("#!/bin/sh\r\ntrue\r\n"), 0o755))
+	otherProcessor := filepath.Join(t.TempDir(), "other")
+	header := []byte("\x7fELF\x02\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x16\x00\x00\x00\x01") // 64 bits, big-endian, executable, S/390
+	require.NoError(t, os.WriteFile(otherProcessor, append(header, make([]byte, 40)...), 0o755))
 	one := func(action string) []string {
 		return []string{"-np", "3", "sh", "-c", `if [ $GORUN_RANK = 1 ]; then ` + action + `; fi; exec sleep 1000`}
 	}
@@ -40,7 +45,14 @@ func TestExitCodes(t *testing.T) {
 		"a library":          {[]string{"./internal/link"}, 125, []string{"gorun: cannot build ./internal/link: a program is a package main, with a function main"}},
 		"no Go files":        {[]string{"./internal"}, 125, []string{"no Go files in", "gorun: cannot build ./internal (exit status 1)"}},
 		"not executable":     {[]string{notExecutable}, 126, []string{"not executable"}},
-		"no known format":    {[]string{noFormat}, 126, []string{"exec format error"}},
+		"no known format":    {[]string{noFormat}, 126, []string{"exec format error (it is neither an executable of Linux nor a script"}},
+		"another processor":  {[]string{otherProcessor}, 126, []string{"exec format error (it is built for EM_S390, and this host has "}},
+		"lines of Windows":   {[]string{windowsLines}, 127, []string{`its first line names the interpreter "/bin/sh\r": the lines end as on Windows`}},
+		"a directory before": {[]string{"bin/no-such-program"}, 127, []string{"gorun: bin/no-such-program: no such file or directory"}},
+		"a word for a flag":  {[]string{"verison"}, 127, []string{"verison: not found in PATH; did you mean gorun -version?"}},
+		"doctor too late":    {[]string{"-np", "2", "doctor"}, 127, []string{"did you mean gorun doctor (as the first word)?"}},
+		"empty name":         {[]string{""}, 127, []string{`gorun: "": not found in PATH`}},
+		"value as a program": {[]string{"-encrypt", "yes", "true"}, 125, []string{"-encrypt yes: write -encrypt=yes"}},
 		"no interpreter":     {[]string{noInterpreter}, 127, []string{"interpreter"}},
 		"in this directory":  {[]string{"rank_program_test.go"}, 125, []string{"cannot build"}},
 		"no program":         {[]string{"-np", "2"}, 125, []string{"no program"}},
@@ -69,6 +81,22 @@ func TestExitCodes(t *testing.T) {
 			}
 			require.LessOrEqual(t, strings.Count(got.err, "first failure"), 1)
 		})
+	}
+}
+
+// If standard output is full, gorun does not exit as if it had printed all.
+func TestFullOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, flags := range [][]string{{"-h"}, {"-version"}, {"-man"}, {"-completion", "bash"}, {"-k8s-manifest", "-np", "2", "-image", "ring:1", "ring"}} {
+		r := command(t, nil, flags...)
+		r.Stdout = full
+		require.NoError(t, r.Start())
+		require.Equal(t, 125, r.wait(t), flags)
+		require.Contains(t, r.err.String(), "gorun: the output is incomplete: write /dev/stdout: no space left on device")
 	}
 }
 

@@ -46,16 +46,14 @@ func run(args []string) int {
 		complain("%v", err)
 		return exitLauncher
 	case o.informs():
-		fmt.Print(information(o))
-		return 0
+		return show(information(o))
 	case o.manifest:
 		text, err := printManifest(o, args)
 		if err != nil {
 			complain("%v", err)
 			return exitLauncher
 		}
-		fmt.Print(text)
-		return 0
+		return show(text)
 	case o.pods != nil && o.pods.Index > 0:
 		return joinPods(o)
 	case o.took != "":
@@ -107,4 +105,13 @@ func signed(rank int, text string) string {
 		return text
 	}
 	return name + ": " + text
+}
+
+// show writes a text to standard output and returns the exit code.
+func show(text string) int {
+	if _, err := os.Stdout.WriteString(text); err != nil {
+		complain("the output is incomplete: %v", err)
+		return exitLauncher
+	}
+	return 0
 }

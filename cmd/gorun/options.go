@@ -285,6 +285,11 @@ func (f flag) separator() string {
 // optional reports whether the value of the flag may be left out. If the value is given, it follows an =.
 func (f flag) optional() bool { return strings.HasPrefix(f.value, "[=") }
 
+// choices returns the values of a flag whose value may be left out.
+func (f flag) choices() []string {
+	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(f.value, "[="), "]"), "|")
+}
+
 // parseFlag reads the flag at the start of args and returns what follows it.
 func parseFlag(o *options, a *app, args []string) ([]string, error) {
 	shown := args[0]
@@ -304,6 +309,8 @@ func parseFlag(o *options, a *app, args []string) ([]string, error) {
 			return nil, fmt.Errorf("-%s needs a value: -%s %s", name, name, f.value)
 		}
 		value, args = args[0], args[1:]
+	case f.optional() && !given && len(args) > 0 && slices.Contains(f.choices(), args[0]):
+		return nil, fmt.Errorf("-%s %s: write -%s=%s (%s would be the program)", name, args[0], name, args[0], args[0])
 	}
 	if err := f.set(o, a, value); err != nil {
 		return nil, fmt.Errorf("-%s %s: %w", name, value, err)

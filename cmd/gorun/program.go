@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -67,10 +68,14 @@ func needsBuild(program string) bool {
 }
 
 // isImportPath reports whether the name of a program can be the import path of a package, such as
-// example.org/module/command. The caller has found no file of this name.
+// example.org/module/command. If its first element has no dot, the go command must know the package.
+// The caller has found no file of this name.
 func isImportPath(program string) bool {
-	return strings.Contains(program, "/") && !strings.HasPrefix(program, "/") &&
-		!strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "../")
+	first, _, more := strings.Cut(program, "/")
+	if !more || first == "" || first == "." || first == ".." {
+		return false
+	}
+	return strings.Contains(first, ".") || exec.Command("go", "list", "-find", program).Run() == nil
 }
 
 // find returns the path of a program's executable, and builds it if it is Go code.
@@ -92,7 +97,7 @@ func (p *programs) find(program string) (string, error) {
 		if errors.Is(err, fs.ErrPermission) {
 			return "", exitErrorf(exitNotExecuted, "%s: %w", program, err)
 		}
-		return "", exitErrorf(exitNotFound, "%s: not found in PATH", program)
+		return "", exitErrorf(exitNotFound, "%s: not found in PATH%s", cmp.Or(program, `""`), meant(program))
 	}
 	if _, err := os.Stat(program); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
@@ -104,6 +109,26 @@ func (p *programs) find(program string) (string, error) {
 		return "", exitErrorf(exitNotExecuted, "%s is not executable: %w", program, err)
 	}
 	return filepath.Abs(program)
+}
+
+// words are words that users write in place of a flag or a command of gorun.
+var words = map[string]string{
+	"help": "gorun -h", "version": "gorun -version", "completion": "gorun -completion bash", "man": "gorun -man",
+	"run": "gorun -np N PROGRAM", doctorWord: "gorun " + doctorWord + " (as the first word)", inspectWord: "gorun " + inspectWord + " (as the first word)",
+}
+
+// meant returns a suggestion for the name of a program that was not found, or "".
+func meant(program string) string {
+	best, at := "", 3 // a word more than two edits away is not suggested
+	for word := range words {
+		if d := distance(program, word); d < at && d < len(word)-1 {
+			best, at = word, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + words[best] + "?"
 }
 
 // build builds a Go package or file if it was not built before. It shows the output of the go command.

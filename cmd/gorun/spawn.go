@@ -202,19 +202,6 @@ func (s *spawner) startRank(r *rank) error {
 	return nil
 }
 
-// startError gives an error of exec the exit code that a shell returns for that error.
-func startError(r *rank, err error) error {
-	switch {
-	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
-		return exitErrorf(exitNotFound, "start %s: %w (the file, or the interpreter it names)", r.path, err)
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.ENOEXEC), errors.Is(err, unix.EPERM),
-		errors.Is(err, unix.ETXTBSY), errors.Is(err, unix.ELIBBAD), errors.Is(err, unix.EINVAL):
-		return exitErrorf(exitNotExecuted, "start %s: %w", r.path, err)
-	default:
-		return fmt.Errorf("start rank %d (%s): %w", r.number, r.path, err)
-	}
-}
-
 // jobOf returns the identity of a rank.
 func (s *spawner) jobOf(r *rank) bootstrap.Job {
 	j := s.describe
