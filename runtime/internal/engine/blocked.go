@@ -35,6 +35,7 @@ type Blocked struct {
 // Blocked lists the operations for which goroutines wait. For a goroutine in WaitAny it lists one of
 // the operations.
 func (e *Engine) Blocked() []Blocked {
+	e.attendance.callAll()
 	e.lock()
 	defer e.unlock()
 	var list []Blocked

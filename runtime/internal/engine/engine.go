@@ -107,6 +107,8 @@ type Engine struct {
 	crowd atomic.Int32
 	// workers run the functions that Engine.Go gets.
 	workers workers
+	// attendance has goroutines that wait for such functions.
+	attendance attendance
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. Of the engine's locks only that of workers is taken under it. See guard.go.
 	mu    mutex

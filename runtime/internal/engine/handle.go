@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // Handle identifies a nonblocking operation. It is a value, so that starting an operation
@@ -67,38 +66,6 @@ func (h Handle) Wait(ctx context.Context) (Status, error) {
 		e.waitRequest(ctx, r)
 	}
 	return e.free(r)
-}
-
-// Attend waits until over returns true, which it does once ended is closed. The waiting goroutine does not poll,
-// because another goroutine, which polls while it waits for messages, finishes the operation. If both
-// polled, every message would cost two switches between them. Blocked lists the wait as one for the
-// operation.
-func (h Handle) Attend(ended <-chan struct{}, over func() bool) {
-	if h.request == nil || over() {
-		return
-	}
-	e := h.request.e
-	e.lock()
-	defer e.unlock()
-	if r := h.pending(); r != nil {
-		e.attend(r, ended, over)
-	}
-}
-
-// attend is Attend under the lock.
-func (e *Engine) attend(r *Request, ended <-chan struct{}, over func() bool) {
-	w := e.newWaiter()
-	w.req, w.done, w.since = r, over, time.Now()
-	e.blocked.push(w)
-	e.noteWait(w)
-	e.locate(w)
-	func() {
-		defer e.stepIn(e.stepOut())
-		<-ended
-	}()
-	e.blocked.remove(w)
-	e.noteResume(w)
-	e.freeWaiter(w)
 }
 
 // Test polls once and reports whether the operation is finished. If it is, Test takes

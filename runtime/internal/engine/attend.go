@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"sync"
+	"time"
+)
+
+// Attend waits until over returns true, which it does once ended is closed. The waiting goroutine does not poll,
+// because another goroutine, which polls while it waits for messages, finishes the operation. If both
+// polled, every message would cost two switches between them. Blocked lists the wait as one for the
+// operation.
+func (h Handle) Attend(ended <-chan struct{}, over func() bool) {
+	if h.request == nil || over() {
+		return
+	}
+	e, since := h.request.e, time.Now()
+	r := e.attendance.enter()
+	select {
+	case <-ended:
+		e.attendance.leave(r)
+	case <-r.call:
+		e.attend(h, ended, over, r, since)
+	}
+}
+
+// attend lists a wait of Attend that began at the time since, and waits until ended is closed.
+func (e *Engine) attend(h Handle, ended <-chan struct{}, over func() bool, from *roll, since time.Time) {
+	e.lock()
+	defer e.unlock()
+	r := h.pending()
+	if r == nil {
+		e.attendance.leave(from)
+		return
+	}
+	w := e.newWaiter()
+	w.req, w.done, w.since = r, over, since
+	e.blocked.push(w)
+	e.noteWait(w)
+	e.locate(w)
+	e.attendance.leave(from)
+	func() {
+		defer e.stepIn(e.stepOut())
+		<-ended
+	}()
+	e.blocked.remove(w)
+	e.noteResume(w)
+	e.freeWaiter(w)
+}
+
+// attendance has the waits of Attend that are not in Engine.blocked. To list a wait takes longer than a short
+// operation. Therefore a goroutine lists its wait only when it is called.
+type attendance struct {
+	mu   sync.Mutex // guards open, and the fields waits and called of each roll; no other lock is taken under it
+	open *roll      // of the waits that begin now; nil before the first one
+}
+
+// roll has the waits that are called together.
+type roll struct {
+	call   chan struct{} // closed when the goroutines have to list their waits
+	called bool
+	waits  int           // waits that are neither listed nor over
+	empty  chan struct{} // closed when waits is 0 after the call
+}
+
+// enter adds a wait.
+func (a *attendance) enter() *roll {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open == nil {
+		a.open = &roll{call: make(chan struct{}), empty: make(chan struct{})}
+	}
+	a.open.waits++
+	return a.open
+}
+
+// leave removes a wait that is listed or over.
+func (a *attendance) leave(r *roll) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.waits--; r.called && r.waits == 0 {
+		close(r.empty)
+	}
+}
+
+// callTime bounds the time that callAll waits for goroutines that do not run, because all processors are busy.
+const callTime = 100 * time.Millisecond
+
+// callAll makes all goroutines list their waits, and returns when they have done so.
+func (a *attendance) callAll() {
+	a.mu.Lock()
+	r := a.open
+	if r == nil || r.waits == 0 {
+		a.mu.Unlock()
+		return
+	}
+	a.open, r.called = nil, true
+	close(r.call)
+	a.mu.Unlock()
+	timer := time.NewTimer(callTime)
+	defer timer.Stop()
+	select {
+	case <-r.empty:
+	case <-timer.C:
+	}
+}
