@@ -205,11 +205,21 @@ func settingOf(name string, otherwise bool) (bool, error) {
 	return on, nil
 }
 
-// situation returns the situation of a call, on which the choice of its algorithm depends.
+// situation returns the situation of a blocking call, on which the choice of its algorithm depends.
 func (g *group) situation(k *call) situation {
+	s := g.messageSituation(k)
+	s.near, s.nested, s.inOrder = g.near, g.nested, g.inOrder
+	s.readable, s.spread, s.apart = g.near && !g.unreadable.Load(), g.domains.spread(), g.apart
+	s.pulls = g.size == 2 && !g.crowded && !g.slower
+	return s
+}
+
+// messageSituation returns the situation of a call that is executed by messages alone. Its fields do not
+// change, so that any goroutine may call messageSituation, and all members get the same.
+func (g *group) messageSituation(k *call) situation {
 	return situation{
 		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),
-		ranks: g.size, near: g.near, nested: g.nested, inOrder: g.inOrder, perNode: g.widest, crowded: g.crowded, readable: g.near && !g.unreadable.Load(), spread: g.domains.spread(), apart: g.apart, pulls: g.size == 2 && !g.crowded && !g.slower, fixed: g.fixed && k.op.Reduces(),
+		ranks: g.size, perNode: g.widest, crowded: g.crowded, fixed: g.fixed && k.op.Reduces(),
 		smallMax: g.smallMax, elemMax: g.elemMax, laneMax: g.laneMax,
 	}
 }

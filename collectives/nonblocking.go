@@ -123,8 +123,7 @@ func (k *call) memory() (reads, writes []byte) {
 
 // messages executes the call by messages that p sends and receives.
 func (k *call) messages(p *peer) error {
-	s := k.group.situation(k)
-	s.near, s.nested, s.inOrder = false, false, false
+	s := k.group.messageSituation(k)
 	r, args := k.group.take(&s), k.Call
 	separate(&args, r, &p.copied)
 	return r.message.Run(p, &args)

@@ -48,7 +48,7 @@ func interpreter(program string) (name string, script bool) {
 	if err != nil {
 		return "", false
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	line, _ := bufio.NewReader(f).ReadString('\n') // without a newline, the line is what there is
 	line, script = strings.CutPrefix(strings.TrimSuffix(line, "\n"), "#!")
 	name, _, _ = strings.Cut(strings.TrimLeft(line, " \t"), " ")
@@ -61,6 +61,6 @@ func format(program string) string {
 	if err != nil {
 		return "it is neither an executable of Linux nor a script whose first line begins with #!"
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return fmt.Sprintf("it is built for %v, and this host has %s", f.Machine, goruntime.GOARCH)
 }

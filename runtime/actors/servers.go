@@ -58,12 +58,8 @@ func (v *servers) run() {
 	defer v.s.workers.leave()
 	for {
 		v.resting.Add(1)
-		select {
-		case <-v.turn:
-			v.resting.Add(-1)
-		case <-v.stop:
-			return
-		}
+		<-v.turn
+		v.resting.Add(-1)
 		if v.s.ended.Load() != nil {
 			v.serveTasks()
 			return
@@ -108,7 +104,7 @@ func (v *servers) finish(err error) {
 }
 
 // serveTasks executes deferred tasks until the System is closed. If a panic or runtime.Goexit ends this
-// goroutine, the other one continues.
+// goroutine, the other one continues. After the end, the other one takes its turn, too, and ends.
 func (v *servers) serveTasks() {
 	defer func() { v.turn <- struct{}{} }()
 	v.s.inbound.serveTasks(v.stop)

@@ -50,7 +50,7 @@ func (e *Engine) attend(h Handle, ended <-chan struct{}, over func() bool, from 
 // attendance has the waits of Attend that are not in Engine.blocked. To list a wait takes longer than a short
 // operation. Therefore a goroutine lists its wait only when it is called.
 type attendance struct {
-	mu   sync.Mutex // guards open, and the fields waits and called of each roll; no other lock is taken under it
+	lock sync.Mutex // guards open, and the fields waits and called of each roll; no other lock is taken under it
 	open *roll      // of the waits that begin now; nil before the first one
 }
 
@@ -64,8 +64,8 @@ type roll struct {
 
 // enter adds a wait.
 func (a *attendance) enter() *roll {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock.Lock()
+	defer a.lock.Unlock()
 	if a.open == nil {
 		a.open = &roll{call: make(chan struct{}), empty: make(chan struct{})}
 	}
@@ -75,8 +75,8 @@ func (a *attendance) enter() *roll {
 
 // leave removes a wait that is listed or over.
 func (a *attendance) leave(r *roll) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock.Lock()
+	defer a.lock.Unlock()
 	if r.waits--; r.called && r.waits == 0 {
 		close(r.empty)
 	}
@@ -87,15 +87,15 @@ const callTime = 100 * time.Millisecond
 
 // callAll makes all goroutines list their waits, and returns when they have done so.
 func (a *attendance) callAll() {
-	a.mu.Lock()
+	a.lock.Lock()
 	r := a.open
 	if r == nil || r.waits == 0 {
-		a.mu.Unlock()
+		a.lock.Unlock()
 		return
 	}
 	a.open, r.called = nil, true
 	close(r.call)
-	a.mu.Unlock()
+	a.lock.Unlock()
 	timer := time.NewTimer(callTime)
 	defer timer.Stop()
 	select {

@@ -110,7 +110,7 @@ type Engine struct {
 	// attendance has goroutines that wait for such functions.
 	attendance attendance
 	// mu guards everything below and everything reached from it, and serialises
-	// the transports. Of the engine's locks only that of workers is taken under it. See guard.go.
+	// the transports. Of the engine's locks only those of workers and attendance are taken under it. See guard.go.
 	mu    mutex
 	burst progress.Burst
 	share progress.Share

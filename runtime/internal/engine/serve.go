@@ -59,15 +59,18 @@ func (e *Engine) Serve(ready, arrived func() bool, work func() Next) error {
 	e.token.Serve(&w.place)
 	w.done = ready
 	var err error
+	worked := false
 	for err == nil {
 		due := ready
-		if e.err != nil {
-			due = arrived
-		} else {
-			e.pollOnce() // also if ready returns true, because work may always have more to do
-		}
 		switch {
-		case due():
+		case e.err != nil:
+			due = arrived
+		case worked || !ready(): // after work also if ready returns true, because work may always have more to do
+			e.pollOnce()
+		}
+		worked = due()
+		switch {
+		case worked:
 			e.ask() // before the work, which may take long
 			e.token.Work()
 			if e.work(work) == Leave {
