@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -129,40 +126,4 @@ func meant(program string) string {
 		return ""
 	}
 	return "; did you mean " + words[best] + "?"
-}
-
-// build builds a Go package or file if it was not built before. It shows the output of the go command.
-func (p *programs) build(program string) (string, error) {
-	if path, ok := p.built[program]; ok {
-		return path, nil
-	}
-	dir, err := os.MkdirTemp(p.scratch, "program-")
-	if err != nil {
-		return "", fmt.Errorf("build %s: %w", program, err)
-	}
-	// The target of -o is a directory. The go command then rejects packages that are not commands, and
-	// chooses the name of the executable itself.
-	cmd := exec.Command("go", slices.Concat([]string{"build"}, p.flags, []string{"-o", dir + "/", program})...)
-	if st, err := os.Stat(program); err == nil && st.IsDir() {
-		cmd.Args[len(cmd.Args)-1], cmd.Dir = ".", program
-	}
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = os.Stderr, io.MultiWriter(os.Stderr, &said)
-	p.say("building %s: %s", program, strings.Join(cmd.Args, " "))
-	if err := cmd.Run(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return "", exitErrorf(exitNotFound, "%s is not an executable, and there is no go command in PATH to build it", program)
-		}
-		if bytes.Contains(said.Bytes(), []byte("no main packages to build")) {
-			return "", exitErrorf(exitLauncher, "cannot build %s: a program is a package main, with a function main", program)
-		}
-		return "", exitErrorf(exitLauncher, "cannot build %s (%w)", program, err)
-	}
-	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 1 {
-		return "", exitErrorf(exitLauncher, "%s is not a command: the build made %d files", program, len(files))
-	}
-	path := filepath.Join(dir, files[0].Name())
-	p.built[program] = path
-	return path, nil
 }

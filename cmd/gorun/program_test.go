@@ -1,8 +1,10 @@
 package main_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -307,4 +309,30 @@ func TestGorunInsideARank(t *testing.T) {
 	require.Zero(t, got.code, got.err)
 	require.Equal(t, 2, strings.Count(got.out, "rank 0 of 2\n"))
 	require.Equal(t, 2, strings.Count(got.out, "rank 1 of 2\n"))
+}
+
+// A signal during the build of a program ends the build and gorun, and leaves no file.
+func TestSignalDuringABuild(t *testing.T) {
+	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		tools, scratch, program := t.TempDir(), t.TempDir(), module(t)
+		// This go command starts a process, as the real one starts compilers, and does not end.
+		require.NoError(t, os.WriteFile(filepath.Join(tools, "go"), []byte("#!/bin/sh\nsleep 1000 &\necho builds\nwait\n"), 0o755))
+		r := command(t, []string{"PATH=" + tools + ":" + os.Getenv("PATH"), "TMPDIR=" + scratch}, "-np", "2", program)
+		r.Stderr = nil
+		said, err := r.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, r.Start())
+		lines := bufio.NewReader(said)
+		line, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "builds\n", line)
+		require.NoError(t, r.Process.Signal(s))
+		text, err := io.ReadAll(lines)
+		require.NoError(t, err)
+		require.Equal(t, 128+int(s), r.wait(t))
+		require.Equal(t, fmt.Sprintf("gorun: interrupted by %s while building %s\n", unix.SignalName(s), program), string(text))
+		left, err := os.ReadDir(scratch)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
 }
