@@ -112,16 +112,12 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 	}
 	r := &inspection.Report{
 		Job: j.id, Command: append([]string{"gorun"}, args...), Host: hostname(), Started: j.started, Now: time.Now(),
-		Ranks: len(j.ranks), Doing: list,
+		Ranks: len(j.ranks), Doing: list, Silent: j.silent(list),
 	}
 	for rank := range j.ranks {
 		switch j.server.State(rank) {
 		case bootstrap.RankJoined:
 			r.Joined++
-			asked := j.ranks[rank].asked == j.watch.question // false if the rank joined after the question
-			if asked && !slices.ContainsFunc(list, func(d bootstrap.Doing) bool { return d.Rank == rank }) {
-				r.Silent = append(r.Silent, rank)
-			}
 		case bootstrap.RankFinalized, bootstrap.RankGone:
 			r.Ended++
 		case bootstrap.RankStarted:

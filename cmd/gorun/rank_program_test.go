@@ -108,6 +108,8 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		}
 		fmt.Printf("rank %d of %d\n", s.Job().Rank, s.Job().Size)
 		return finalize(s, 0)
+	case name == "stopped" && victim:
+		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 	case name == "fail": // ends with an error whose origin is this rank or another rank
 		if err := s.Fence(context.Background()); err != nil {
 			panic(err)

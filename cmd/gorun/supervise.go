@@ -292,7 +292,7 @@ func (j *job) reported(r *rank, question int, text string) {
 // arrived. After a timeout, it ends the job.
 func (j *job) dumpEnded() {
 	j.watch.dump = nil
-	doing, missing := j.watch.doing, j.watch.reports
+	doing := j.watch.doing
 	j.watch.late = j.watch.shown
 	j.watch.doing, j.watch.reports = nil, 0
 	if j.watch.shown {
@@ -300,8 +300,8 @@ func (j *job) dumpEnded() {
 		if len(doing) > 0 {
 			complain("%s", strings.TrimRight(bootstrap.Together(doing), "\n"))
 		}
-		if missing > 0 {
-			complain("%d ranks did not answer", missing)
+		if silent := j.silent(doing); len(silent) > 0 {
+			j.tellSilent(silent)
 		}
 	}
 	j.judge(doing)
