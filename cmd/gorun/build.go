@@ -78,7 +78,7 @@ func runUntilSignal(cmd *exec.Cmd) error {
 		return err
 	case s := <-signals:
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // fails only if no process of the group is left
-		<-ended
+		_ = <-ended // the command was killed
 		return &interruptError{s.(unix.Signal)}
 	}
 }
