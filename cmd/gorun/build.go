@@ -71,14 +71,18 @@ func runUntilSignal(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = cmd.Wait()
+	}()
 	select {
-	case err := <-ended:
+	case <-ended:
 		return err
 	case s := <-signals:
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // fails only if no process of the group is left
-		_ = <-ended // the command was killed
+		<-ended
 		return &interruptError{s.(unix.Signal)}
 	}
 }
