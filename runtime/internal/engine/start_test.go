@@ -1,10 +1,8 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
 	goruntime "runtime"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
 // counted is a stranger that counts the polls.
@@ -46,24 +43,6 @@ func TestPollersLetNewGoroutinesRun(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, <-sent)
 	require.Less(t, s.polls, 500)
-}
-
-// TestGoroutinesHaveNoLabels checks that a function does not run with the profiler's labels of an earlier one.
-func TestGoroutinesHaveNoLabels(t *testing.T) {
-	e := newWorld(t, 1, transporttest.FakeOptions{}, nil).engines[0]
-	ran := make(chan struct{})
-	for range 20 { // most of them run on a goroutine that has run one before
-		e.Go(func() {
-			var text bytes.Buffer
-			_ = pprof.Lookup("goroutine").WriteTo(&text, 1)
-			if strings.Contains(text.String(), "TestGoroutinesHaveNoLabels") {
-				require.NotContains(t, text.String(), `"phase":"earlier"`)
-			}
-			pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("phase", "earlier")))
-			ran <- struct{}{}
-		})
-		<-ran
-	}
 }
 
 // workers returns how many goroutines of Engine.Go exist.
