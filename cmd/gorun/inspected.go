@@ -112,7 +112,7 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 	}
 	r := &inspection.Report{
 		Job: j.id, Command: append([]string{"gorun"}, args...), Host: hostname(), Started: j.started, Now: time.Now(),
-		Ranks: len(j.ranks), Doing: list, Silent: j.silent(list),
+		Ranks: len(j.ranks), Doing: list, Silent: j.silent(),
 	}
 	for rank := range j.ranks {
 		switch j.server.State(rank) {

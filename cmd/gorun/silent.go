@@ -1,18 +1,17 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// silent returns the ranks that were asked for a report and have not answered. list has the reports.
-func (j *job) silent(list []bootstrap.Doing) (ranks []int) {
-	for rank := range j.ranks {
-		asked := j.ranks[rank].asked == j.watch.question // false if the rank joined after the question
-		if j.server.State(rank) == bootstrap.RankJoined && asked && !slices.ContainsFunc(list, func(d bootstrap.Doing) bool { return d.Rank == rank }) {
+// silent returns the ranks that were asked for a report and have not answered.
+func (j *job) silent() (ranks []int) {
+	for rank, r := range j.ranks {
+		asked := r.asked == j.watch.question // false if the rank joined after the question
+		if j.server.State(rank) == bootstrap.RankJoined && asked && r.answered != j.watch.question {
 			ranks = append(ranks, rank)
 		}
 	}

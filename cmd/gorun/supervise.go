@@ -300,7 +300,7 @@ func (j *job) dumpEnded() {
 		if len(doing) > 0 {
 			complain("%s", strings.TrimRight(bootstrap.Together(doing), "\n"))
 		}
-		if silent := j.silent(doing); len(silent) > 0 {
+		if silent := j.silent(); len(silent) > 0 {
 			j.tellSilent(silent)
 		}
 	}
