@@ -92,7 +92,7 @@ func (r Request) Wait() (Status, error) {
 			return emptyStatus, err // the request continues
 		}
 		ctx = nil // the function has a context.Context of its own
-		r.operation.Attend(t.done, t.ended)
+		r.operation.Attend(t.done)
 	}
 	s, err := r.result(r.operation.Wait(ctx))
 	return s, untaken(err)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -116,12 +118,7 @@ var words = map[string]string{
 
 // meant returns a suggestion for the name of a program that was not found, or "".
 func meant(program string) string {
-	best, at := "", 3 // a word more than two edits away is not suggested
-	for word := range words {
-		if d := distance(program, word); d < at && d < len(word)-1 {
-			best, at = word, d
-		}
-	}
+	best := nearest(program, slices.Sorted(maps.Keys(words)), 2)
 	if best == "" {
 		return ""
 	}

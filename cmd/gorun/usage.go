@@ -190,18 +190,27 @@ func unknownFlag(name string) error {
 			return fmt.Errorf("unknown flag -%s: did you mean -np %s? %s", name, digits, more)
 		}
 	}
-	best, at := "", 3 // a name more than two edits away is not suggested
+	var names []string
 	for _, f := range flags {
-		for _, n := range f.names {
-			if d := distance(name, n); d < at && d < len(n) {
-				best, at = n, d
-			}
-		}
+		names = append(names, f.names...)
 	}
+	best := nearest(name, names, 1)
 	if best != "" {
 		return fmt.Errorf("unknown flag -%s: did you mean -%s? %s", name, best, more)
 	}
 	return errors.New("unknown flag -" + name + " " + more)
+}
+
+// nearest returns the first of the names that need the fewest edits to become name, or "" if none is near. At most
+// two edits are near, and they must leave at least keep letters of the name.
+func nearest(name string, names []string, keep int) string {
+	best, at := "", 3
+	for _, n := range names {
+		if d := distance(name, n); d < at && d <= len(n)-keep {
+			best, at = n, d
+		}
+	}
+	return best
 }
 
 // distance returns the least number of insertions, deletions and changes that turn a into b

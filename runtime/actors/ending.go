@@ -40,8 +40,8 @@ func (m *mailbox) endTimeout() {
 func (s *System) endFutures() {
 	var open []string
 	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
-		part.IterCb(func(id string, process any) {
-			if strings.HasPrefix(id, futurePrefix) && !isActor(process.(actor.Process)) {
+		part.IterCb(func(id string, _ any) {
+			if strings.HasPrefix(id, futurePrefix) {
 				open = append(open, id)
 			}
 		})

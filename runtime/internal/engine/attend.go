@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Attend waits until over returns true, which it does once ended is closed. The waiting goroutine does not poll,
-// because another goroutine, which polls while it waits for messages, finishes the operation. If both
-// polled, every message would cost two switches between them. Blocked lists the wait as one for the
-// operation.
-func (h Handle) Attend(ended <-chan struct{}, over func() bool) {
-	if h.request == nil || over() {
+// Attend waits until ended is closed. The waiting goroutine does not poll, because another goroutine, which polls
+// while it waits for messages, finishes the operation. If both polled, every message would cost two switches
+// between them. Blocked lists the wait as one for the operation.
+func (h Handle) Attend(ended <-chan struct{}) {
+	if h.request == nil || closed(ended) {
 		return
 	}
 	e, since := h.request.e, time.Now()
@@ -19,12 +18,12 @@ func (h Handle) Attend(ended <-chan struct{}, over func() bool) {
 	case <-ended:
 		e.attendance.leave(r)
 	case <-r.call:
-		e.attend(h, ended, over, r, since)
+		e.attend(h, ended, r, since)
 	}
 }
 
 // attend lists a wait of Attend that began at the time since, and waits until ended is closed.
-func (e *Engine) attend(h Handle, ended <-chan struct{}, over func() bool, from *roll, since time.Time) {
+func (e *Engine) attend(h Handle, ended <-chan struct{}, from *roll, since time.Time) {
 	e.lock()
 	defer e.unlock()
 	r := h.pending()
@@ -33,7 +32,7 @@ func (e *Engine) attend(h Handle, ended <-chan struct{}, over func() bool, from 
 		return
 	}
 	w := e.newWaiter()
-	w.req, w.done, w.since = r, over, since
+	w.req, w.done, w.since = r, func() bool { return closed(ended) }, since
 	e.blocked.push(w)
 	e.noteWait(w)
 	e.locate(w)
@@ -45,6 +44,16 @@ func (e *Engine) attend(h Handle, ended <-chan struct{}, over func() bool, from 
 	e.blocked.remove(w)
 	e.noteResume(w)
 	e.freeWaiter(w)
+}
+
+// closed reports whether a channel on which nothing is sent is closed.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // attendance has the waits of Attend that are not in Engine.blocked. To list a wait takes longer than a short
