@@ -33,8 +33,8 @@ func newReports() *journal.Journal {
 }
 
 // listen starts a goroutine that handles the notices of the node agent and, if the rank is a
-// process of its own, SIGQUIT. At intervals the goroutine also calls World.look. The function w.stop
-// ends the goroutine.
+// process of its own, SIGQUIT. The goroutine also calls World.look from time to time. The
+// function w.stop ends the goroutine.
 func (w *World) listen() {
 	quit := make(chan os.Signal, 1)
 	if w.local == nil {
@@ -51,7 +51,7 @@ func (w *World) listen() {
 	go func() {
 		defer close(stopped)
 		var last time.Time
-		looks := time.NewTicker(stalledLook)
+		looks := time.NewTimer(stalledLook)
 		defer looks.Stop()
 		notices := w.session.Notices()
 		for {
@@ -65,7 +65,7 @@ func (w *World) listen() {
 				last = time.Now()
 				w.reports.Log(w.blocked())
 			case now := <-looks.C:
-				w.look(now)
+				looks.Reset(w.look(now))
 			case n, ok := <-notices:
 				if !ok {
 					notices = nil // no more events

@@ -12,13 +12,18 @@ import (
 )
 
 const (
-	// stalledLook is the interval at which a rank examines its waits. The rank reports its waits to
-	// the launcher when the youngest of them is as old as stalledAfter. Operations fail before that
-	// time if the members of a communicator have called different operations.
-	stalledLook  = 250 * time.Millisecond
+	// stalledLook is the interval at which a rank that calls gorun examines its waits. If the rank does not
+	// call gorun, the interval doubles with every look up to stalledLookMax, because a look costs 0.3 ms of
+	// processor time: the processor wakes, and so does Go's monitor thread.
+	stalledLook    = 250 * time.Millisecond
+	stalledLookMax = 750 * time.Millisecond
+	// stalledAfter is the age of the youngest wait at which the rank reports its waits to the launcher.
+	// Operations fail before that time if the members of a communicator have called different operations.
 	stalledAfter = 1500 * time.Millisecond
-	// stacksMax bounds the text of the stacks of all goroutines that onlyIn examines.
-	stacksMax = 1 << 20
+	// stacksMax bounds the text of the stacks of all goroutines that onlyIn examines. Its buffer has
+	// stacksLeast at first, which is enough for some 50 goroutines.
+	stacksMax   = 1 << 20
+	stacksLeast = 64 << 10
 )
 
 // stalls is the state by which World.look reports long waits of this rank to the launcher. Only the
@@ -26,6 +31,8 @@ const (
 type stalls struct {
 	calls uint64    // Engine.Calls at the last call of look
 	quiet time.Time // calls has not changed since then
+	// interval is the time from the last look to the next one, unless waits are to be reported earlier.
+	interval time.Duration
 	// handled is Engine.Handled at the last call of look. idle is the time since which handled has not
 	// changed.
 	handled uint64
@@ -45,16 +52,31 @@ type stalls struct {
 const pauseMax = 16 * time.Second
 
 // look reports to the launcher that the rank has waited for long. It reports the same waits a second
-// time when it is proven that only other ranks can end them.
-func (w *World) look(now time.Time) {
+// time when it is proven that only other ranks can end them. It returns the time until the next look.
+func (w *World) look(now time.Time) time.Duration {
 	w.engine.Tick(now)
 	s := &w.stalls
+	s.interval = min(2*s.interval, stalledLookMax)
 	if calls := w.engine.Calls(); calls != s.calls || s.quiet.IsZero() {
-		s.calls, s.quiet = calls, now
+		s.calls, s.quiet, s.interval = calls, now, stalledLook
 	}
-	n := w.episode(now)
+	n, due := w.episode(now)
+	if n != 0 {
+		w.report(n, now)
+		due = s.again
+	}
+	if left := due.Sub(now); left > 0 {
+		return min(s.interval, left)
+	}
+	return s.interval
+}
+
+// report reports the waits of an episode to the launcher, unless it has reported them with the proof that only
+// other ranks can end them. If this proof failed, report tries again after a pause that doubles each time.
+func (w *World) report(n int64, now time.Time) {
+	s := &w.stalls
 	switch {
-	case n == 0 || n == s.told && (s.stuck || now.Before(s.again)):
+	case n == s.told && (s.stuck || now.Before(s.again)):
 		return
 	case n != s.told:
 		s.pause = stalledLook
@@ -70,25 +92,25 @@ func (w *World) look(now time.Time) {
 }
 
 // episode returns a number that changes when the rank begins or ends a wait, or 0 if the rank has
-// not waited for stalledAfter. A rank with actors may wait for an answer to one of its actors. The
-// engine does not know this wait. Such a rank counts as waiting if it has handled nothing for
-// stalledAfter.
-func (w *World) episode(now time.Time) int64 {
+// not waited for stalledAfter. With 0, due is the time at which the present waits are that old, or zero if
+// there is no wait. A rank with actors may wait for an answer to one of its actors. The engine does not know
+// this wait. Such a rank counts as waiting if it has handled nothing for stalledAfter.
+func (w *World) episode(now time.Time) (n int64, due time.Time) {
 	s := &w.stalls
 	if handled := w.engine.Handled(); handled != s.handled || s.idle.IsZero() {
 		s.handled, s.idle = handled, now
 	}
 	if w.leaving.Load() {
-		return 1
+		return 1, time.Time{}
 	}
 	waiting := w.waiting()
 	if len(waiting) > 0 || !w.hasActors() {
 		return episode(waiting, now)
 	}
-	if now.Sub(s.idle) < stalledAfter {
-		return 0
+	if due = s.idle.Add(stalledAfter); now.Before(due) {
+		return 0, due
 	}
-	return s.idle.UnixNano()
+	return s.idle.UnixNano(), due
 }
 
 // waiting returns the operations that goroutines wait for. It leaves out the waits of the serving
@@ -100,16 +122,18 @@ func (w *World) waiting() []engine.Blocked {
 }
 
 // episode returns a number that changes when a wait begins or ends. It returns 0 if there is no
-// wait, or if a wait is younger than stalledAfter.
-func episode(waiting []engine.Blocked, now time.Time) int64 {
-	var n int64
+// wait, or if a wait is younger than stalledAfter. The time due is that at which the youngest wait is that old.
+func episode(waiting []engine.Blocked, now time.Time) (n int64, due time.Time) {
 	for _, o := range waiting {
-		if now.Sub(o.Since) < stalledAfter {
-			return 0
+		if d := o.Since.Add(stalledAfter); d.After(due) {
+			due = d
 		}
 		n = n*episodePrime ^ o.Since.UnixNano()
 	}
-	return n
+	if now.Before(due) {
+		return 0, due
+	}
+	return n, due
 }
 
 // episodePrime mixes the times of several waits (FNV-1a's 64-bit prime).
@@ -121,7 +145,8 @@ const episodePrime = 1<<40 + 0x1b3
 // timer is going to call a function of the program. The rank has nothing to send. The number changes when
 // the rank handles a frame that arrives, because gorun may have answered the frame.
 func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait) int64 {
-	n, in := episode(waiting, time.Now()), len(waiting)
+	n, _ := episode(waiting, time.Now())
+	in := len(waiting)
 	if w.leaving.Load() {
 		in++ // the goroutine of Close
 	}
@@ -154,9 +179,13 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 // onlyIn reports whether n goroutines are in a wait of the engine or in World.Close, and all other
 // goroutines of the program wait for these n goroutines; see goroutine.AllIn.
 func onlyIn(n int) bool {
-	text := make([]byte, stacksMax)
-	text = text[:goruntime.Stack(text, true)]
-	return len(text) < stacksMax && goroutine.AllIn(string(text), n, engineWait, taskWait, closeWait)
+	for room := stacksLeast; room <= stacksMax; room *= 2 {
+		text := make([]byte, room)
+		if text = text[:goruntime.Stack(text, true)]; len(text) < room {
+			return goroutine.AllIn(string(text), n, engineWait, taskWait, closeWait)
+		}
+	}
+	return false
 }
 
 // timersAct reports whether a timer of time.AfterFunc may call a function that acts for the program. It returns true
