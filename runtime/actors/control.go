@@ -18,10 +18,15 @@ import (
 func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) error {
 	defer goruntime.KeepAlive(r)
 	for {
-		f, err := r.frame(kind, number, h, nil)
-		if err == nil {
-			_, err = r.s.engine.SendActorMessage(f.stream, f.words, f.head, body, 0)
+		l, err := r.openStream()
+		if err != nil {
+			return err
 		}
+		head, err := h.Append(nil, r.s.Address())
+		if err != nil {
+			return err
+		}
+		_, err = r.s.engine.SendActorMessage(l, r.words(l, kind, number, h, len(head)), head, body, 0)
 		if !errors.Is(err, engine.ErrStreamClosed) {
 			return err
 		}

@@ -72,7 +72,8 @@ func (r *remote) drain() {
 	for len(r.queue) > 0 {
 		w := r.queue[0]
 		sent := false
-		o, err := addressed(w.message, "")
+		var o outgoing
+		err := o.address(w.message, "")
 		if err == nil {
 			sent, err = r.tell(&o)
 		}

@@ -25,32 +25,33 @@ import (
 //	          handed over; where a handover is impossible, the message is announced and sent
 //	          as a message of the engine
 
-// outgoing is a message to another rank with its address.
+// outgoing is a message to another rank with its address. It is filled in place and passed by
+// pointer. A copy of the struct directly after its fields were written would wait until the fields have reached
+// the cache, because the copy reads them in wider pieces.
 type outgoing struct {
 	head    codec.Head
 	codec   *codec.Type
 	content any // the message without its envelope
 }
 
-// addressed takes a message out of its envelope. If name is set, the message is an answer to the future
-// with this name; otherwise it is for the actor of the stream.
-func addressed(message any, name string) (o outgoing, err error) {
+// address sets o to a message that it takes out of its envelope. If name is set, the message is an answer to
+// the future with this name; otherwise it is for the actor of the stream.
+func (o *outgoing) address(message any, name string) error {
 	o.content, o.head.Name = message, name
 	if env, ok := message.(*actor.MessageEnvelope); ok {
 		o.content, o.head.Sender, o.head.Headers = env.Message, env.Sender, env.Header
 	}
 	if o.codec = codec.Of(o.content); o.codec == nil {
-		err = fmt.Errorf("%w: %T", ErrUnregistered, o.content)
+		return fmt.Errorf("%w: %T", ErrUnregistered, o.content)
 	}
-	return o, err
+	return nil
 }
 
 // send sends a message, or makes it wait for credit. If name is set, the message is an answer to the future
 // with this name and needs no credit.
 func (r *remote) send(pid *actor.PID, message any, name string) {
-	defer goruntime.KeepAlive(r) // so that the stream of r stays open during the send
-	o, err := addressed(message, name)
-	sent := false
+	var o outgoing
+	err, sent := o.address(message, name), false
 	if err == nil && (name != "" || !r.queued.Load()) {
 		sent, err = r.tell(&o)
 	}
@@ -60,6 +61,7 @@ func (r *remote) send(pid *actor.PID, message any, name string) {
 	case !sent:
 		r.wait(pid, message, &o)
 	}
+	goruntime.KeepAlive(r) // so that the stream of r stays open during the send
 }
 
 // tell encodes and posts a message. It returns false if there is no credit.
@@ -92,19 +94,13 @@ type frame struct {
 	head   []byte
 }
 
-// frame makes the frame of a message. It appends the encoded head to space.
-func (r *remote) frame(kind int, number uint32, h *codec.Head, space []byte) (f frame, err error) {
-	if f.stream, err = r.openStream(); err != nil {
-		return f, err
-	}
-	if f.head, err = h.Append(space, r.s.Address()); err != nil {
-		return f, err
-	}
-	f.words = engine.ActorMessage{Tag: codec.Tag(kind, len(f.head)), Type: number, ID: r.key.epoch}
+// words returns the words of a message that is sent through l. head is the length of the encoded h.
+func (r *remote) words(l *engine.Stream, kind int, number uint32, h *codec.Head, head int) engine.ActorMessage {
+	w := engine.ActorMessage{Tag: codec.Tag(kind, head), Type: number, ID: r.key.epoch}
 	if h.Name == "" {
-		f.words.Stream = f.stream.Number()
+		w.Stream = l.Number()
 	}
-	return f, nil
+	return w
 }
 
 // cost returns the credit that a payload of n bytes consumes; 0 for a message that is addressed by name.
@@ -118,13 +114,18 @@ func (f *frame) cost(n int) uint32 {
 // encodeAndPost makes one attempt to encode and post a message, through the present stream.
 func (r *remote) encodeAndPost(o *outgoing) (bool, error) {
 	var space [192]byte
-	f, err := r.frame(codec.KindUser, o.codec.Number, &o.head, space[:0])
+	l, err := r.openStream()
+	if err != nil {
+		return false, err
+	}
+	head, err := o.head.Append(space[:0], r.s.Address())
 	if err == nil {
-		err = r.define(f.stream, o.codec)
+		err = r.define(l, o.codec)
 	}
 	if err != nil {
 		return false, err
 	}
+	f := frame{stream: l, head: head, words: r.words(l, codec.KindUser, o.codec.Number, &o.head, len(head))}
 	var b payload
 	if err := r.encode(&b, o); err != nil {
 		return false, err

@@ -121,7 +121,7 @@ func (e *Engine) arriveEager(p *peer, h header, payload []byte) error {
 		r.peer = p
 		e.deliver(r, h.tag, h.typ, payload)
 		if h.flags&flagSync != 0 {
-			e.post(p, header{kind: kindACK, id: h.id}, nil)
+			e.post(p, header{kind: kindACK, id: h.id}.pack(), nil)
 		}
 		e.repay(p, cost)
 		return nil

@@ -141,7 +141,7 @@ func (e *Engine) sendBatch(p *peer) {
 	}
 	body := p.batch
 	p.batch = body[:0]
-	e.post(p, header{kind: kindBatch}, body)
+	e.post(p, header{kind: kindBatch}.pack(), body)
 	p.open()
 }
 

@@ -23,7 +23,7 @@ func (e *Engine) cancel(r *Request, cause error) {
 			return
 		}
 		r.withdrawn = true
-		e.post(r.peer, header{kind: kindWithdraw, id: r.id}, nil)
+		e.post(r.peer, header{kind: kindWithdraw, id: r.id}.pack(), nil)
 	default:
 	}
 }
@@ -40,7 +40,7 @@ func (r *Request) cancelError() error {
 // unqueue cancels a send whose frame is still queued, because the lane has not taken it.
 func (e *Engine) unqueue(r *Request) {
 	p := r.peer
-	if h, ok := e.unkeep(p, r); ok && h.kind == kindEager {
+	if w, ok := e.unkeep(p, r); ok && kindOf(w) == kindEager {
 		p.out.sent -= eagerCost(len(r.buf))
 	}
 	e.complete(r, r.cancelError())
@@ -54,7 +54,7 @@ func (e *Engine) arriveWithdraw(p *peer, id uint32) {
 		if g.id == id {
 			e.match.take(g)
 			e.freeMessage(g)
-			e.post(p, header{kind: kindWithdrawn, id: id}, nil)
+			e.post(p, header{kind: kindWithdrawn, id: id}.pack(), nil)
 			return
 		}
 	}

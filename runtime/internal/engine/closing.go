@@ -23,7 +23,7 @@ func (e *Engine) CloseStream(l *Stream) {
 	case p.down != nil:
 		p.links[l.number-1] = nil
 	default:
-		e.post(p, header{kind: kindClose, context: l.number}, nil)
+		e.post(p, header{kind: kindClose, context: l.number}.pack(), nil)
 		e.credited(l)
 	}
 }
@@ -38,7 +38,7 @@ func (e *Engine) arriveClose(p *peer, number uint32) {
 	}
 	switch y := &e.mail.early; {
 	case y.hopeless:
-		e.post(p, header{kind: kindClosed, context: number}, nil)
+		e.post(p, header{kind: kindClosed, context: number}.pack(), nil)
 	case y.bytes+messageOverhead <= earlyMax: // else the peer gets no answer and does not reuse the number
 		y.keep(earlyMessage{source: p.rank, closed: number}, messageOverhead)
 	}
@@ -48,7 +48,7 @@ func (e *Engine) arriveClose(p *peer, number uint32) {
 func (e *Engine) closed(c ActorReceiver, p *peer, number uint32) {
 	c.Closed(p.rank, number)
 	if p.down == nil {
-		e.post(p, header{kind: kindClosed, context: number}, nil)
+		e.post(p, header{kind: kindClosed, context: number}.pack(), nil)
 	}
 }
 

@@ -28,7 +28,7 @@ func (e *Engine) driveFeeds(p *peer) int {
 		r := p.feeds.head
 		m := &r.move
 		n := min(m.total-m.next, p.caps.MaxEager)
-		w := withOffset(p.words(header{kind: kindData, id: r.mate}), m.next)
+		w := withOffset(p.current(header{kind: kindData, id: r.mate}.pack()), m.next)
 		if err := e.transmit(p, w, r.buf[m.next:m.next+n]); err != nil {
 			if !errors.Is(err, transport.ErrAgain) {
 				e.refused(p, err)

@@ -75,7 +75,7 @@ func (e *Engine) refuse(p *peer, stream uint32, memory *Message) {
 		e.giveBack(p, memory.key)
 	}
 	if stream != 0 {
-		e.post(p, header{kind: kindRefuse, context: stream}, nil)
+		e.post(p, header{kind: kindRefuse, context: stream}.pack(), nil)
 	}
 }
 
@@ -92,7 +92,7 @@ func (e *Engine) despair() {
 		switch from := e.peers[p.source]; {
 		case from.down != nil:
 		case p.closed != 0:
-			e.post(from, header{kind: kindClosed, context: p.closed}, nil)
+			e.post(from, header{kind: kindClosed, context: p.closed}.pack(), nil)
 		default:
 			e.refuse(from, p.actorMessage.Stream, p.memory)
 		}

@@ -81,7 +81,7 @@ func (e *Engine) drop(g *message) {
 	case g.self != nil:
 		e.complete(g.self, ErrForgotten)
 	case g.waits && e.err == nil:
-		e.post(p, header{kind: kindWithdrawn, id: g.id}, nil)
+		e.post(p, header{kind: kindWithdrawn, id: g.id}.pack(), nil)
 	}
 	e.freeMessage(g)
 }

@@ -67,7 +67,7 @@ func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key
 		return err
 	}
 	e.announce(p, t)
-	e.emit(r, h, e.envelope(envelope{length: uint64(len(buf)), key: k}))
+	e.emit(r, h.pack(), e.envelope(envelope{length: uint64(len(buf)), key: k}))
 	if r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
@@ -86,7 +86,7 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 		return false
 	}
 	h := header{kind: kindHandover, context: to.Context, tag: int32(to.Tag), typ: t}
-	if e.transmit(p, p.words(h), e.envelope(envelope{length: uint64(n), key: k})) != nil {
+	if e.transmit(p, p.current(h.pack()), e.envelope(envelope{length: uint64(n), key: k})) != nil {
 		return false
 	}
 	p.in.told = p.in.limit()
@@ -160,7 +160,7 @@ func (e *Engine) giveBack(p *peer, k transport.Key) {
 	}
 	body := e.body[:releaseSize]
 	binary.LittleEndian.PutUint64(body, k.Addr)
-	e.post(p, header{kind: kindRelease}, body)
+	e.post(p, header{kind: kindRelease}.pack(), body)
 }
 
 // releaseSize is the length of the body of kindRelease: the Addr of the key.

@@ -64,13 +64,27 @@ type header struct {
 	limit   uint32
 }
 
-// pack returns the three words of h.
+// pack returns the three words of h. Functions that send a frame take these words and not the header: the
+// compiler passes them in registers, but copies a header of seven fields through memory for every call, in
+// pieces that are wider than the fields and therefore wait until the fields have reached the cache.
 func (h header) pack() transport.Header {
 	return transport.Header{
 		A: uint64(h.kind) | uint64(h.flags)<<8 | uint64(h.context)<<32,
 		B: uint64(uint32(h.tag)) | uint64(h.typ)<<32,
 		C: uint64(h.id) | uint64(h.limit)<<32,
 	}
+}
+
+// kindOf returns the kind of a frame with the words w.
+func kindOf(w transport.Header) kind { return kind(w.A) }
+
+// isSync reports whether the words w have flagSync.
+func isSync(w transport.Header) bool { return w.A>>8&flagSync != 0 }
+
+// withLimit returns w with this limit.
+func withLimit(w transport.Header, limit uint32) transport.Header {
+	w.C = uint64(uint32(w.C)) | uint64(limit)<<32
+	return w
 }
 
 // withOffset returns w, the words of a kindData frame, with this offset.

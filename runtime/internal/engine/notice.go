@@ -16,7 +16,7 @@ func (e *Engine) Notify(rank, number int, text []byte) {
 	if err != nil || p.tr == nil || p.down != nil || e.err != nil {
 		return
 	}
-	e.post(p, header{kind: kindNotice, tag: int32(number)}, text[:min(len(text), noticeMax)])
+	e.post(p, header{kind: kindNotice, tag: int32(number)}.pack(), text[:min(len(text), noticeMax)])
 }
 
 // noticeMax is the largest length in bytes of the text of a notice. The MaxEager of every transport

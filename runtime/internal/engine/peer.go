@@ -172,15 +172,12 @@ func (p *peer) accepted() {
 	}
 }
 
-// words packs a header for this peer and inserts the current credit limit.
-func (p *peer) words(h header) transport.Header {
-	h.limit = p.in.limit()
-	return h.pack()
-}
+// current returns the words of a header with the present credit limit for this peer.
+func (p *peer) current(w transport.Header) transport.Header { return withLimit(w, p.in.limit()) }
 
-// post sends a frame that belongs to no request, or queues it until the lane takes it. The body
-// is copied, so the caller may reuse it.
-func (e *Engine) post(p *peer, h header, body []byte) {
+// post sends a frame that belongs to no request, or queues it until the lane takes it. w are the words of its
+// header, without a limit. The body is copied, so the caller may reuse it.
+func (e *Engine) post(p *peer, w transport.Header, body []byte) {
 	if p.down != nil || e.silent {
 		return
 	}
@@ -188,7 +185,7 @@ func (e *Engine) post(p *peer, h header, body []byte) {
 		e.sendBatch(p)
 	}
 	if p.pending.head == nil {
-		err := e.transmit(p, p.words(h), body)
+		err := e.transmit(p, p.current(w), body)
 		if err == nil {
 			p.accepted()
 			return
@@ -198,7 +195,7 @@ func (e *Engine) post(p *peer, h header, body []byte) {
 			return
 		}
 	}
-	f := e.newFrame(h)
+	f := e.newFrame(w)
 	f.body = append(f.body[:0], body...)
 	e.keep(p, f)
 }
@@ -232,6 +229,6 @@ func (e *Engine) repay(p *peer, cost uint32) {
 		return
 	}
 	if p.in.due() {
-		e.post(p, header{kind: kindCredit}, nil)
+		e.post(p, header{kind: kindCredit}.pack(), nil)
 	}
 }

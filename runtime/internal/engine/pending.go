@@ -9,25 +9,26 @@ import (
 // frame is a frame that the lane has not taken yet, because the lane was full (ErrAgain) or an
 // earlier frame to the same peer is still queued.
 type frame struct {
-	next   *frame
-	header header
-	body   []byte
-	req    *Request // the send whose bytes or envelope it carries; may be nil
+	next *frame
+	// words are those of the header. The limit is inserted when the lane takes the frame.
+	words transport.Header
+	body  []byte
+	req   *Request // the send whose bytes or envelope it carries; may be nil
 }
 
 // frames is the queue of the frames to one peer.
 type frames struct{ head, tail *frame }
 
-// newFrame returns a frame with header h and an empty body. Its record comes from the free list, if
+// newFrame returns a frame with the words w of its header and an empty body. Its record comes from the free list, if
 // the list is not empty.
-func (e *Engine) newFrame(h header) *frame {
+func (e *Engine) newFrame(w transport.Header) *frame {
 	f := e.frames
 	if f == nil {
 		f = new(frame)
 	} else {
 		e.frames, f.next = f.next, nil
 	}
-	f.header = h
+	f.words = w
 	return f
 }
 
@@ -53,8 +54,8 @@ func (e *Engine) keep(p *peer, f *frame) {
 	e.list(p)
 }
 
-// unkeep removes the frame of a request from the queue and returns its header.
-func (e *Engine) unkeep(p *peer, r *Request) (header, bool) {
+// unkeep removes the frame of a request from the queue and returns the words of its header.
+func (e *Engine) unkeep(p *peer, r *Request) (transport.Header, bool) {
 	var before *frame
 	for f := p.pending.head; f != nil; before, f = f, f.next {
 		if f.req != r {
@@ -68,12 +69,12 @@ func (e *Engine) unkeep(p *peer, r *Request) (header, bool) {
 		if p.pending.tail == f {
 			p.pending.tail = before
 		}
-		h := f.header
+		w := f.words
 		e.freeFrame(f)
 		p.open()
-		return h, true
+		return w, true
 	}
-	return header{}, false
+	return transport.Header{}, false
 }
 
 // list adds p to the backlog, which drive processes after the next poll.
@@ -112,7 +113,7 @@ func (e *Engine) drivePeer(p *peer) int {
 	steps := 0
 	for p.pending.head != nil && p.down == nil {
 		f := p.pending.head
-		if err := e.transmit(p, p.words(f.header), f.body); err != nil {
+		if err := e.transmit(p, p.current(f.words), f.body); err != nil {
 			if !errors.Is(err, transport.ErrAgain) {
 				e.refused(p, err)
 			}
@@ -124,7 +125,7 @@ func (e *Engine) drivePeer(p *peer) int {
 		}
 		p.accepted()
 		if f.req != nil {
-			e.sent(f.req, f.header)
+			e.sent(f.req, f.words)
 		}
 		e.freeFrame(f)
 	}

@@ -114,7 +114,7 @@ func (e *Engine) receive(r *Request, g *message) {
 	case g.kind == kindEager:
 		e.deliver(r, g.tag, g.typ, g.data)
 		if g.flags&flagSync != 0 {
-			e.post(g.peer, header{kind: kindACK, id: g.id}, nil)
+			e.post(g.peer, header{kind: kindACK, id: g.id}.pack(), nil)
 		}
 		e.freeMessage(g)
 	case g.kind == kindHandover:

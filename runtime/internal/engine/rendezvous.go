@@ -27,7 +27,7 @@ func (e *Engine) pull(r *Request, g *message) {
 	readable, from := g.flags&flagKey != 0, g.key
 	e.freeMessage(g)
 	if n == 0 {
-		e.post(p, header{kind: kindFIN, id: r.mate}, nil)
+		e.post(p, header{kind: kindFIN, id: r.mate}.pack(), nil)
 		e.complete(r, nil)
 		return
 	}
@@ -59,7 +59,7 @@ func (e *Engine) sendClearance(r *Request) {
 	}
 	body := &e.body
 	v.put(body)
-	e.post(p, h, body[:])
+	e.post(p, h.pack(), body[:])
 }
 
 // arriveCTS handles a CTS: it begins to move the bytes of the matched send by Puts or DATA frames.
@@ -175,7 +175,7 @@ func (e *Engine) settle(r *Request) {
 	case errors.Is(m.err, transport.ErrPeerDown):
 		// The transport will call Down, which completes the request.
 	case m.err == nil:
-		e.post(p, header{kind: kindFIN, id: r.mate}, nil)
+		e.post(p, header{kind: kindFIN, id: r.mate}.pack(), nil)
 		e.complete(r, nil)
 	case m.put:
 		m.next, m.err = 0, nil

@@ -153,7 +153,7 @@ func (e *Engine) sendEager(r *Request, cost uint32) {
 		h.flags, h.id = flagSync, r.id
 	}
 	r.peer.out.sent += cost
-	e.emit(r, h, r.buf)
+	e.emit(r, h.pack(), r.buf)
 }
 
 // sendEnvelope starts a rendezvous: it sends the envelope (RTS). A message is starved if it is short
@@ -173,7 +173,7 @@ func (e *Engine) sendEnvelope(r *Request, flags uint8) {
 		}
 	}
 	h := header{kind: kindRTS, flags: flags, context: r.target.context, tag: r.target.tag, typ: r.typ, id: r.id}
-	e.emit(r, h, e.envelope(v))
+	e.emit(r, h.pack(), e.envelope(v))
 }
 
 // enrol assigns an id to r. The peer names this id in its answers. If there is no free id, enrol
@@ -187,28 +187,29 @@ func (e *Engine) enrol(r *Request) bool {
 	return true
 }
 
-// emit sends the frame of a request, or queues it until the lane takes it. The body of an eager
+// emit sends the frame of a request, or queues it until the lane takes it. w are the words of its header,
+// without a limit. The body of an eager
 // message is not copied. It is the slice of the request, which stays valid until the lane has taken
 // the frame.
-func (e *Engine) emit(r *Request, h header, body []byte) {
+func (e *Engine) emit(r *Request, w transport.Header, body []byte) {
 	p := r.peer
 	if len(p.batch) > 0 {
 		e.sendBatch(p)
 	}
 	if p.pending.head == nil {
-		err := e.transmit(p, p.words(h), body)
+		err := e.transmit(p, p.current(w), body)
 		if err == nil {
 			p.accepted()
-			e.sent(r, h)
+			e.sent(r, w)
 			return
 		}
 		if !errors.Is(err, transport.ErrAgain) {
 			e.refused(p, err)
 		}
 	}
-	f := e.newFrame(h)
+	f := e.newFrame(w)
 	f.req = r
-	if h.kind == kindEager {
+	if kindOf(w) == kindEager {
 		f.body = body
 	} else {
 		f.body = append([]byte(nil), body...)
@@ -219,8 +220,8 @@ func (e *Engine) emit(r *Request, h header, body []byte) {
 
 // sent records that the lane has taken the frame of a request. A standard eager send or a handover
 // is then complete. Any other send waits for an answer.
-func (e *Engine) sent(r *Request, h header) {
-	if h.kind == kindHandover || h.kind == kindEager && h.flags&flagSync == 0 {
+func (e *Engine) sent(r *Request, w transport.Header) {
+	if k := kindOf(w); k == kindHandover || k == kindEager && !isSync(w) {
 		e.complete(r, nil)
 		return
 	}

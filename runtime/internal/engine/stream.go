@@ -126,9 +126,9 @@ func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte
 	}
 	p.enter(l)
 	if first != nil {
-		h := first.header()
-		h.context = l.number
-		e.post(p, h, body)
+		named := *first
+		named.Stream = l.number
+		e.post(p, named.words(0), body)
 	}
 	return l, nil
 }
@@ -176,7 +176,7 @@ func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, 
 			e.mail.scratch = append(append(e.mail.scratch[:0], head...), body...)
 			body = e.mail.scratch
 		}
-		e.post(l.peer, p.header(), body)
+		e.post(l.peer, p.words(0), body)
 	}
 	return true, nil
 }
@@ -205,11 +205,9 @@ func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k trans
 	if len(e.mail.scratch) > l.peer.mostEager() {
 		return false, fmt.Errorf("%w: actor message with a head of %d bytes", transport.ErrTooLong, len(head))
 	}
-	h := p.header()
-	h.flags = flagKey
 	l.out.sent += cost
 	e.token.Called()
-	e.post(l.peer, h, e.mail.scratch)
+	e.post(l.peer, p.words(flagKey), e.mail.scratch)
 	return true, nil
 }
 
@@ -223,7 +221,7 @@ func (e *Engine) Grant(rank int, stream, limit uint32, closed *bool) {
 		return // the peer may use the number for another stream by now
 	}
 	if p, err := e.to(rank); err == nil && p.tr != nil && p.down == nil && e.err == nil {
-		e.post(p, header{kind: kindGrant, context: stream, id: limit}, nil)
+		e.post(p, header{kind: kindGrant, context: stream, id: limit}.pack(), nil)
 	}
 }
 
@@ -283,9 +281,13 @@ func (p *peer) mostEager() int {
 	return p.caps.MaxEager
 }
 
-// header returns the header of the frame of an actor message.
-func (p ActorMessage) header() header {
-	return header{kind: kindActor, context: p.Stream, tag: int32(p.Tag), typ: Type(p.Type), id: p.ID}
+// words returns the words of the header of the frame of an actor message, without a limit.
+func (p ActorMessage) words(flags uint8) transport.Header {
+	return transport.Header{
+		A: uint64(kindActor) | uint64(flags)<<8 | uint64(p.Stream)<<32,
+		B: uint64(p.Tag) | uint64(p.Type)<<32,
+		C: uint64(p.ID),
+	}
 }
 
 // arriveActorMessage handles the frame of an actor message. If memory was handed over with the

@@ -84,7 +84,7 @@ func (e *Engine) announce(p *peer, t Type) {
 		p.announced.all = make(map[Type]struct{})
 	}
 	p.announced.all[t] = struct{}{}
-	e.post(p, header{kind: kindTypedef, typ: t}, []byte(e.typeName(t)))
+	e.post(p, header{kind: kindTypedef, typ: t}.pack(), []byte(e.typeName(t)))
 }
 
 // agree reports whether theirs, a type of the peer, has the same layout as ours, a type of this
