@@ -64,7 +64,7 @@ const (
 	// batchedMax is the length in bytes of the longest record in an open frame. A longer record is
 	// sent as a frame of its own.
 	batchedMax = 2 << 10
-	// batchWithin is the time after a message sent at once in which further messages share a frame.
+	// batchWithin is the time for which messages share a frame after a message was sent at once.
 	batchWithin = 20 * time.Microsecond
 	// batchMost is the longest time for which a message waits in an open frame. The wait can be
 	// longer if no processor is free to run the timer.

@@ -64,8 +64,8 @@ func TestMessagesShareAFrame(t *testing.T) {
 	}
 }
 
-// TestAnswersGoAtOnce checks that a rank sends its first message after a message of the peer at once. A dialogue
-// needs the low latency.
+// TestAnswersGoAtOnce checks that a rank sends at once the first message that follows a message of the peer.
+// A dialogue needs the low latency.
 func TestAnswersGoAtOnce(t *testing.T) {
 	ranks, next := batching(t, memory(verbstest.StyleIWARP, 2))
 	for n := range uint64(3) {

@@ -38,8 +38,8 @@ func (t *Transport) ended(peer int, err error) {
 
 // Close implements transport.Transport. It waits until the peers have acknowledged all frames, or
 // until no frame was acknowledged for Config.Linger. Then Close sends BYE to every peer, and waits
-// for the answers for at most Config.Goodbye. If an answer does not arrive, no message is lost,
-// because all messages are acknowledged by then.
+// for the answers for at most Config.Goodbye. If all frames are acknowledged and an answer does not
+// arrive, no message is lost.
 func (t *Transport) Close() error { return t.close(true) }
 
 // Abandon closes the transport like Close, but does not wait for the peers. Messages that the peers
@@ -112,7 +112,7 @@ func (t *Transport) parted() bool {
 }
 
 // linger polls, and drops messages that arrive, until done returns true. linger returns false if
-// done does not return true within the time most.
+// done does not return true within the duration in the argument most.
 func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, done func() bool) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()

@@ -80,11 +80,11 @@ type Config struct {
 	// pause between attempts (5 ms to 1 s). GiveUp is the time for which new attempts are made
 	// after a connection was wanted (30 s).
 	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
-	// Absence is the field of package peering's Config: the time for which connections to a peer
-	// are attempted if the peer was never connected and nothing listens at its address (2 s). Own
-	// reports whether an address of a peer on another host is an address of this host, too. If all
-	// addresses of a peer are addresses of this host, and a connection to them is refused, the peer
-	// is lost at once. Actors call Own. nil means that Own is false for all addresses.
+	// Absence is the field of package peering's Config (2 s). It is the time for which connections
+	// to a peer are attempted if the peer was never connected and nothing listens at its address.
+	// Own reports whether an address of a peer on another host is an address of this host, too. If
+	// all addresses of a peer are addresses of this host, and a connection to them is refused, the
+	// peer is lost at once. Actors call Own. nil means that Own is false for all addresses.
 	Absence time.Duration
 	Own     func(peer int, address netip.Addr) bool
 	// Host returns the name of the host of a rank, for errors. Host may be nil. Actors call Host.
@@ -104,8 +104,8 @@ type Config struct {
 	// that were sent (30 s). Messages that are not acknowledged after this time may be lost, and
 	// Close logs a line about them.
 	Linger time.Duration
-	// For the time Recovery after the loss of a connection, its adapter is tried only after all
-	// other adapters. Recovery is also the time for which a connection on a worse adapter lasts
+	// Recovery is the time after the loss of a connection in which its adapter is tried only after
+	// all other adapters. Recovery is also the time for which a connection on a worse adapter lasts
 	// before this rank looks whether a better adapter works. The default is 10 s. Each pause
 	// between later looks is twice as long as the pause before it.
 	Recovery time.Duration
@@ -128,9 +128,9 @@ const (
 	// repeatedly.
 	recoveryDefault = 10 * time.Second
 	departDefault   = 250 * time.Millisecond
-	// slotLong is the default of Slot if unused receives occupy no memory, and the job has at most
-	// longSlotPeers+1 ranks, so that every peer can have a long window within credit.BudgetBytes. It is
-	// a message of 64 KiB and the heads.
+	// slotLong is the default of Slot if unused receives occupy no memory and the job has at most
+	// longSlotPeers+1 ranks. Then every peer can have a long window within credit.BudgetBytes. A slot
+	// of slotLong bytes has room for a message of 64 KiB and the heads.
 	slotLong      = 65 << 10
 	longSlotPeers = 32
 )

@@ -160,8 +160,8 @@ func (a *connector) tried(e peering.Event) peering.Event {
 		return peering.Event{Kind: peering.Gone, Err: fmt.Errorf("%w: %w", peering.ErrAbsent, e.Err)}
 	}
 	// Only the last rail shows whether a process listens at the peer. A failure on another rail does not
-	// show it: the adapter may have failed, and its connection manager may refuse requests although a
-	// process listens.
+	// show this fact: the adapter may have failed, and its connection manager may refuse requests
+	// although a process listens.
 	if l.rail.index < resortOf(list) {
 		e.Contact = a.resort
 	} else {
@@ -208,7 +208,7 @@ func (a *connector) publish() {
 	})
 }
 
-// unreached adds the addresses that were tried to err, the reason for which the peer is given up.
+// unreached adds the addresses of the attempts to err, the reason for which the peer is given up.
 func (a *connector) unreached(err error) error {
 	var refusal *negotiation.RefusalError
 	if len(a.search.tries) == 0 || errors.As(err, &refusal) {

@@ -39,9 +39,9 @@ func (t *Transport) unstash(h transport.Handler, left *int) int {
 	return n
 }
 
-// deliver delivers the messages of a frame to the handler as far as the budget left allows. It
-// returns true when the frame is finished. The receive of a finished frame was posted again, or
-// will be posted by the method release, or is kept by the method hold.
+// deliver delivers the messages of a frame to the handler as far as the budget in its last argument
+// allows. It returns true when the frame is finished. The receive of a finished frame was posted
+// again, or will be posted by the method release, or is kept by the method hold.
 func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	l := d.link
 	b := l.rail.receives.bytes(d.slot, d.length)

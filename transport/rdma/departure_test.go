@@ -135,9 +135,9 @@ func TestLastWordsOutliveTheirConnection(t *testing.T) {
 	})
 }
 
-// TestLossOfAPeerWhoseConnectionStands marks a peer down whose connection does not end. This happens if the host
-// of the peer has lost power, or if the process of the peer still runs. The test checks that the rank reports
-// the loss once, after Departure.
+// TestLossOfAPeerWhoseConnectionStands marks a peer down whose connection does not end. A connection does not
+// end if the host of the peer has lost power, or if the process of the peer still runs. The test checks that
+// the rank reports the loss once, after Departure.
 func TestLossOfAPeerWhoseConnectionStands(t *testing.T) {
 	everywhere(t, func(c *rdma.Config) { c.Departure = time.Millisecond }, func(l leaver) {
 		l.speak(1, 1)

@@ -32,9 +32,9 @@
 // transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. The connector
 // requests connections between rails of one fabric, the best two rails first (candidate.go). Lanes and
 // operations survive the loss of a connection, even if the next connection is on another rail. If a
-// better rail works again, the two ranks move their connection back to that rail (comeback.go). Poll polls
-// the other rails only as often as their pace allows (pace.go). Without Config.Companion, every Poll polls
-// the first rail. With Config.Companion, the first rail has a pace, too.
+// better rail works again, the two ranks move their connection back to that rail (comeback.go). Without
+// Config.Companion, every Poll polls the first rail, and polls the other rails only as often as their pace
+// allows (pace.go). With Config.Companion, the first rail has a pace, too.
 //
 // # Small messages
 //
@@ -47,10 +47,10 @@
 // receive of the last delivered message is not posted again at once, so that the program's answer can be
 // sent first. The next Poll or Arm, or the delivery of the next message, posts this receive.
 //
-// All peers share one queue of receives (package credit's Pool). A Send that was accepted has been
-// posted, or waits in a frame that the next Poll posts (batch.go). If there is no credit or no
-// connection, a Send is refused. So only two kinds of frames are queued: frames for the next Poll, and
-// frames to be retransmitted.
+// All peers share one queue of receives (package credit's Pool). If the method Send of an endpoint
+// has accepted a message, the message was posted, or waits in a frame that the next Poll posts
+// (batch.go). If there is no credit or no connection, the method Send refuses the message. So only
+// two kinds of frames are queued: frames for the next Poll, and frames to be retransmitted.
 //
 // # Bulk
 //
@@ -62,16 +62,16 @@
 //	FetchAdd  a message to the owner, which is delivered exactly once
 //
 // interruption.go describes the effect of a lost connection on these operations. Bytes are transferred
-// from the sender's slice or Buffer directly into the receiver's slice or Buffer. For a provider in
-// software a registration is an entry in a table; memory is registered by Expose, and for the duration
-// of an operation. If a registration pins pages, registrations.go decides how memory is registered. The
-// chunks of the arena stay registered. Short slices of the heap are copied through registered memory.
-// Long slices of the heap are registered, and pinned, for the duration of an operation. If a long slice
-// is transferred repeatedly, it stays registered until the garbage collector ends the registration
-// (heap.go). On adapters whose registrations pin pages, the key of an exposure for reading gives a peer
-// read access to more than the exposed bytes. The key covers the whole chunk of the arena, until the
-// chunk is deregistered. This access is acceptable, because the ranks of a job trust each other with their
-// arenas, as they do on a node.
+// from the sender's slice or Buffer directly into the receiver's slice or Buffer. With a provider in
+// software a registration is an entry in a table. Memory is then registered by Expose, and for the
+// duration of each Get and Put. If a registration pins pages, registrations.go decides how memory is
+// registered. The chunks of the arena stay registered. Short slices of the heap are copied through
+// registered memory. Long slices of the heap are registered, and pinned, for the duration of an operation.
+// If a long slice is transferred repeatedly, it stays registered until the garbage collector ends the
+// registration (heap.go). On adapters whose registrations pin pages, the key of an exposure for reading
+// gives a peer read access to more than the exposed bytes. The key covers the whole chunk of the arena,
+// until the chunk is deregistered. This access is acceptable, because the ranks of a job trust each other
+// with their arenas, as they do on a node.
 //
 // # Waiting
 //

@@ -32,7 +32,7 @@ func memory(style verbstest.Style, n int) []place {
 	return places
 }
 
-// pinning makes registrations at places expensive.
+// pinning makes registrations expensive at the given places.
 func pinning(places []place) []place {
 	for _, p := range places {
 		p.provider.(*verbstest.Host).PinsMemory = true

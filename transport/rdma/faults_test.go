@@ -22,7 +22,7 @@ type scissors struct {
 	// orders counts the calls of cutAll; cuts counts the connections that were broken.
 	orders, cuts atomic.Int64
 	opened       uint64
-	// events delivers events of the adapters, such as PortDown.
+	// events delivers events of the adapters, such as EventPortDown.
 	events chan provider.Event
 	// grants, if not 0, limits the MaxRequests that a queue pair is granted.
 	grants int

@@ -34,9 +34,9 @@ const (
 // span is the range of addresses of a slice.
 type span struct{ from, to uintptr }
 
-// keep finds an earlier registration of the memory data with the rights access, or makes a
-// registration that stays. It returns the registration and the offset of data in the registered
-// piece. It returns nil if the caller has to register the memory for one operation.
+// keep finds an earlier registration of data with the given access rights, or makes a registration
+// that stays. It returns the registration and the offset of data in the registered piece. It
+// returns nil if the caller has to register the memory for one operation.
 func (r *registrations) keep(data []byte, access verbs.Access) (m *lasting, off int) {
 	if !r.pins || len(data) < max(r.copyBelow, 1) || r.sinksAreWritable && access&verbs.AccessLocalWrite != 0 {
 		return nil, 0
@@ -89,10 +89,10 @@ func (r *registrations) addKept(data []byte, at span, access verbs.Access) *last
 	return m
 }
 
-// roomFor evicts pieces that nothing uses until there is room for a piece of n bytes. The argument
-// most bounds the bytes of the heap that are registered. If the eviction of all unused pieces would
-// not make enough room, roomFor evicts nothing and returns false. The number of pieces is bounded
-// for each rail, and the bytes for all rails together.
+// roomFor evicts unused pieces until there is room for a piece of n bytes. The argument most bounds
+// the bytes of the heap that are registered. If the eviction of all unused pieces would not make
+// enough room, roomFor evicts nothing and returns false. The number of pieces is bounded for each
+// rail, and the bytes for all rails together.
 func (r *registrations) roomFor(n, most int) bool {
 	full := len(r.kept) >= keptMost
 	over := max(r.pool.kept+n-most, r.pool.bytes+n-r.pool.most)

@@ -55,7 +55,7 @@ type link struct {
 
 	// Only Poll accesses the fields below.
 	endpoint *verbs.Endpoint
-	window   int // receives of the pool, without the reserved receives
+	window   int // receives that the link has from the pool, without the reserved receives
 	control  buffer
 	updates  int
 	// frames is the maximum number of posted Sends that are not known to be complete. When this

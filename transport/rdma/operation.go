@@ -65,9 +65,9 @@ type operation struct {
 	tries    int
 	striped  striped
 	// interrupted reports whether the connection was lost during the operation. uncertain reports whether this
-	// rank has to send the owner of the memory a recordCheck, which asks for a valid key. This is necessary
-	// after a loss, because an invalid key may be the reason of the loss. It is also necessary to get the key
-	// on the rail of the connection in use.
+	// rank has to send the owner of the memory a recordCheck, which asks for a valid key. The recordCheck is
+	// necessary after a loss, because an invalid key may be the reason of the loss. It is also necessary to
+	// get the key on the rail of the connection in use.
 	interrupted, uncertain bool
 	// asked reports whether the record of the operation was sent: the marker, the recordCheck, or the FetchAdd.
 	asked bool

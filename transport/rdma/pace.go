@@ -72,8 +72,8 @@ func (p *pace) now() time.Duration {
 	return time.Since(p.base)
 }
 
-// note records a look: found is the number of events that the look found, began and ended are the
-// times of its begin and its end.
+// note records a look. found is the number of events that the look found. began and ended are the
+// times at which the look began and ended.
 func (p *pace) note(found int, began, ended time.Duration) {
 	p.looked, p.read, p.wait, p.counted = ended, ended, 0, 0
 	if found > 0 {

@@ -113,9 +113,9 @@ func lookAt(rails []*rail, h transport.Handler, left *int, moves bool) int {
 	return events
 }
 
-// look calls completions at every Poll, or as often as the pace allows. The pace applies if shared
-// memory is polled, too, and to all rails after the first rail. If moves is true, because this Poll
-// had other work, look calls completions in every case.
+// look calls completions at every Poll if the rail has no pace, and otherwise as often as the pace
+// allows. The first rail has a pace only with Config.Companion. All later rails have a pace. If
+// moves is true, because this Poll had other work, look calls completions in every case.
 func (r *rail) look(h transport.Handler, left *int, moves bool) int {
 	if !r.pace.companion {
 		events, steps := r.completions(h, left)

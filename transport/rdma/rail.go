@@ -234,7 +234,7 @@ func (r *rail) out() error {
 // errPortDown is the fault of a rail whose adapter has reported that its port is down.
 var errPortDown = errors.New("its port is down")
 
-// happened handles an event of the adapter as a whole. Other kinds of events than the kinds below
+// happened handles an event of the adapter as a whole. Kinds of events that are not listed below
 // are ignored, because the connections report their effects.
 func (r *rail) happened(e *verbs.Event) {
 	switch e.Type {

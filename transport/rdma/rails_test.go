@@ -134,7 +134,7 @@ func failoverUnderAStorm(t *testing.T, seed uint64) bool {
 }
 
 // stream sends n numbered messages of various lengths from one rank to another. The argument at is the number
-// of messages after which stream calls the function then.
+// of messages after which stream calls the function in its last argument.
 func stream(t *testing.T, ranks []*rank, from, to, n, at int, then func()) {
 	t.Helper()
 	e, first := ranks[from].to(to), ranks[to].next[from]

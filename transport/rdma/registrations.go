@@ -70,8 +70,8 @@ type pinned struct {
 	bytes, most int
 	rails       []*registrations
 	clock       uint64
-	// kept is the number of these bytes that are in the heap. cycle counts collections while kept is not 0.
-	// watching reports whether the next collection calls collected.
+	// kept is that part of the field bytes that is in the heap. cycle counts collections while kept is
+	// not 0. watching reports whether the next collection calls collected.
 	kept     int
 	cycle    uint64
 	watching bool
@@ -154,9 +154,9 @@ func (r *registrations) take(data []byte, access verbs.Access) (registration, er
 	return r.use(data, access, r.own)
 }
 
-// expose makes memory accessible to peers until give is called. If peers may only read the memory, it can
-// be a part of the arena that stays registered. If peers may write to the memory, or have no access to
-// it, the key is for data alone.
+// expose makes memory accessible to peers until give is called. If peers may only read the memory, the
+// registration can be that of a part of the arena that stays registered. If peers may write to the
+// memory, or have no access to it, the key is for data alone.
 func (r *registrations) expose(data []byte, access verbs.Access) (registration, error) {
 	if access == verbs.AccessRemoteRead {
 		return r.use(data, access, r.read)
@@ -204,8 +204,8 @@ func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.Memor
 	return region, err
 }
 
-// give ends the use of memory. When give returns, the adapter does not access the memory any more, except
-// memory that stays registered.
+// give ends the use of memory. When give returns, the adapter does not access the memory any more, unless
+// the memory stays registered.
 func (r *registrations) give(g registration) error {
 	r.pool.mu.Lock()
 	closed := r.closed

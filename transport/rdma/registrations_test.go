@@ -301,7 +301,7 @@ func TestMemoryThatCannotBeRegistered(t *testing.T) {
 	require.Empty(t, lines, "once")
 }
 
-// TestNoMemoryToPin checks that New fails when the memory that a rank needs at least cannot be registered.
+// TestNoMemoryToPin checks that New fails when the minimum memory of a rank cannot be registered.
 func TestNoMemoryToPin(t *testing.T) {
 	places := pinning(memory(verbstest.StyleInfiniBand, 1))
 	places[0].provider.(*verbstest.Host).PinMost = 1000

@@ -21,7 +21,7 @@ type Try struct {
 	Address netip.AddrPort
 	// Attempts is the number of attempts at the address.
 	Attempts int
-	// Own reports whether the address is also an address of this host, and refused the connection.
+	// Own reports whether the address refused the connection and is also an address of this host.
 	// In this case the refusal came from this host, and not from the peer's host.
 	Own bool
 	// Err is the error of the last attempt that failed, or nil if none has failed yet.

@@ -70,7 +70,7 @@ func owner(own ...netip.AddrPort) func(c *rdma.Config) {
 }
 
 // TestPeerAtAnAddressOfThisHost gives the peer an address that this host has, too, so that this host refuses the
-// connection. The test checks that the rank reports this after one attempt.
+// connection. The test checks that the rank gives up the peer after one attempt, and that the error says so.
 func TestPeerAtAnAddressOfThisHost(t *testing.T) {
 	at := vacant(t)
 	r := seeker(t, owner(at), at)

@@ -16,7 +16,8 @@ import (
 // ranks than the connection in use. It carries parts of long Gets and Puts of this rank. The peer has
 // another side connection for its own Gets and Puts. The first long transfer requests the side
 // connection, and the side connection lasts as long as the connection in use. If the side connection is
-// lost, no operation fails, because its parts are transferred on the connection in use (package stripe).
+// lost, no operation fails, because the lost parts are transferred on the connection in use (package
+// stripe).
 //
 // A recordKey asks the owner of memory for the key on the adapter of the side connection. A frame of kind
 // frameMark, called a mark, follows the Writes of a Put. The owner answers the mark by a recordMarked.
@@ -55,9 +56,9 @@ const (
 
 // stripeConfig holds the parameters of striping. Tests use other values.
 type stripeConfig struct {
-	// A transfer is striped if both connections carry parts of it. above is the length in bytes from which
-	// on a transfer is striped. chunk is the maximum length of a part in bytes. trial is the number of
-	// bytes of each measurement of the speed, with the connection in use alone or with both connections.
+	// A transfer is called striped if both connections carry parts of it. above is the length in bytes from
+	// which on a transfer is striped. chunk is the maximum length of a part in bytes. trial is the number
+	// of bytes of each measurement of the speed, with the connection in use alone or with both connections.
 	// Both connections are used if their rate together exceeds gain times the rate of the connection in use
 	// alone.
 	above, chunk, trial int
@@ -108,8 +109,8 @@ func (s *side) wait(p *endpoint, err error) {
 }
 
 // attach puts an established side connection in use. If the connection in use has changed since the side
-// connection was requested, both connections may be on the same adapter. Therefore attach frees the side
-// connection. If a side connection is still wanted, this rank has already requested another one.
+// connection was requested, both connections may be on the same adapter. In this case attach frees the
+// side connection. If a side connection is still wanted, this rank has already requested another one.
 func (s *side) attach(p *endpoint, l *link) {
 	if l.beside != p.link {
 		p.t.forget(l)

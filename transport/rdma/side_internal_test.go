@@ -81,7 +81,7 @@ func newSides(t *testing.T, x *exposedTest, n int) []*link {
 
 // TestSidesOfThePeerEnd checks when a rank closes the side connections of its peer. The side connections end
 // together with the connection in use, so that no Write of a failed Put arrives later. They also end when the
-// peer has proved another side connection (negotiation.AppendProof).
+// peer has proved another side connection (negotiation.Credentials.AppendProof).
 func TestSidesOfThePeerEnd(t *testing.T) {
 	x := newExposedTest(t)
 	sides := newSides(t, x, 2)

@@ -53,8 +53,9 @@ func (a *connector) sideWay(used *link) (candidate, error) {
 	return slices.MinFunc(list, func(x, y candidate) int { return cmp.Compare(x.pair().worse(), y.pair().worse()) }), nil
 }
 
-// refuseSide tells the endpoint that there is no side connection. The endpoint ignores this refusal
-// if the link in the argument used is not in use any more.
+// refuseSide tells the endpoint that there is no side connection. The first argument is the link
+// that was in use at the time of the request. If that link is not in use any more, the endpoint
+// ignores the refusal.
 func (a *connector) refuseSide(used *link, err error) {
 	a.side = nil
 	a.t.command(func() {
@@ -99,10 +100,10 @@ func (a *connector) sideAccepted(m answered) {
 func (l *link) isAside() bool { return l.purpose == negotiation.Bulk && !l.conn.Active }
 
 // closeAsides frees the side connections that the peer has requested, except the link in the
-// argument but. The peer has only one side connection at a time, and only as long as the connection
-// beside it is in use. When the connection in use is lost, a Put of the peer fails, but may still
-// have Writes in flight on the side connection. These Writes must not arrive after the next
-// connection is in use, because the peer then sends the bytes again as messages.
+// argument named but. The peer has only one side connection at a time, and only as long as the
+// connection beside it is in use. When the connection in use is lost, a Put of the peer fails, but
+// may still have Writes in flight on the side connection. These Writes must not arrive after the
+// next connection is in use, because the peer then sends the bytes again as messages.
 func (p *endpoint) closeAsides(but *link) {
 	for _, l := range p.t.links {
 		if l != but && l.peer == p.peer && l.isAside() {

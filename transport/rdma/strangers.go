@@ -87,7 +87,7 @@ func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	})
 }
 
-// declined counts a request of a rank that is rejected with the reason why.
+// declined counts a request of a rank that is rejected with the given reason.
 func (s *Strangers) declined(why negotiation.Reason) {
 	switch why {
 	case negotiation.Simultaneous:

@@ -19,8 +19,8 @@ const (
 	copyMax = 2048
 	// aloneMax is used instead of copyMax for the first payload of a batch if the payload belongs to
 	// a Send. The first payload is often the only payload of the batch. If it is copied, the system
-	// call needs no I/O vector, because the whole batch is a single piece of memory. This saves more
-	// time than the copy costs.
+	// call needs no I/O vector, because the whole batch is a single piece of memory. The saving
+	// exceeds the cost of the copy.
 	aloneMax = 16 << 10
 	// vectorMax bounds the entries of the I/O vector of one system call.
 	vectorMax = 64
@@ -60,8 +60,8 @@ type batchMemory struct {
 	vector []unix.Iovec
 }
 
-// lend gives a batch without memory the memory that another batch has returned to the device. If
-// the device has no returned memory, lend does nothing.
+// lend gives memory to a batch that has none. The memory comes from another batch, which has
+// returned it to the device. If the device has no returned memory, lend does nothing.
 func (d *device) lend(b *batch) {
 	last := len(d.spare) - 1
 	if b.buffer == nil && last >= 0 {
@@ -151,7 +151,7 @@ func (b *batch) refer(p []byte) {
 
 // fpdu appends an FPDU to the batch. At offset start, the buffer already contains room for the
 // length field and, behind it, the DDP header. The buffer ends with this header. The argument
-// payload is the length of the payload, which fpdu takes from the argument place.
+// payload is the length of the payload. fpdu takes the payload from the argument place.
 func (b *batch) fpdu(start, payload int, place *placement, tagged, crc bool) {
 	ulpdu := len(b.buffer) - start - mpa.HeaderLength + payload
 	binary.BigEndian.PutUint16(b.buffer[start:], uint16(ulpdu))
@@ -236,8 +236,8 @@ func (b *batch) rest() []byte {
 	return rest
 }
 
-// detach makes the batch independent of the argument memory. If at least one unwritten byte of the
-// batch lies in this memory, detach copies all unwritten bytes.
+// detach makes the batch independent of memory that is about to be deregistered. If at least one
+// unwritten byte of the batch lies in this memory, detach copies all unwritten bytes.
 func (b *batch) detach(memory []byte) {
 	for i := b.sent; i < len(b.vector); i++ {
 		if !overlap(bytesOf(&b.vector[i]), memory) {

@@ -40,9 +40,9 @@ func TestSend(t *testing.T) {
 		})
 }
 
-// testSend sends one message of each length in every configuration. The functions from and to return the
-// segments of message i, which has n bytes. The sender's bytes begin at offset 3 of its memory, the
-// receiver's at offset 1.
+// testSend sends one message of each length in every configuration. The functions in the arguments from
+// and to return the segments of message i, which has n bytes. The sender's bytes begin at offset 3 of
+// its memory, the receiver's at offset 1.
 func testSend(t *testing.T, flags verbs.RequestFlags, from, to func(s *side, i, n int) []verbs.Segment) {
 	t.Helper()
 	for name, c := range configs {

@@ -66,8 +66,8 @@ type device struct {
 	// rounds counts the calls of Progress.
 	rounds uint
 
-	// staging receives bytes whose target in registered memory is not known yet. The method read,
-	// which fills staging, also processes all its bytes.
+	// staging receives bytes whose target in registered memory is not known yet. The method read
+	// fills staging, and processes all these bytes before it returns.
 	staging []byte
 	vector  [segmentsMax + 1]unix.Iovec
 	// plaintext collects the bytes that are encrypted together. No byte stays in plaintext after

@@ -13,9 +13,9 @@
 //
 // # No thread of its own
 //
-// The package starts a goroutine only for a log line and for a TLS handshake. This goroutine ends when
-// the line is written or when the handshake has ended. Sockets are non-blocking, and the goroutine that
-// polls the adapter makes their progress. Posting a work request tries to write to the socket at once,
+// The package starts a goroutine only for a log line and for a TLS handshake. Each of these goroutines
+// ends with its line or its handshake. Sockets are non-blocking, and the goroutine that polls the
+// adapter does the work of all connections. Posting a work request tries to write to the socket at once,
 // and Progress of [provider.Device] reads data that has arrived. Progress reads the most recently active
 // sockets without asking epoll, and reads the other sockets when epoll reports them. So a ping-pong over
 // this package makes no more system calls than a ping-pong over raw TCP. An idle caller sleeps on the
@@ -24,18 +24,18 @@
 // # The path of a byte
 //
 // A segment longer than a few hundred bytes is written from the application's registered memory by
-// sendmsg. Just before the call, the CRC of the segment is computed in the same memory. The receiver
+// sendmsg. Just before the call, the CRC of the segment is computed over the same memory. The receiver
 // first reads the headers of the segment, because they say where the payload belongs. One readv then
 // reads the payload into the registered memory, and the headers of the next segment into a staging
 // buffer. The CRC is computed over the payload in its final place. Short segments are gathered into one
 // buffer, which one system call sends, and are received into one buffer, from which they are copied out.
-// The sender and the receiver also copy a single segment of some KiB, because a system call with an I/O
-// vector costs more than a copy within the cache. The copy is fast only if source and destination have
-// the same offset within a cache line. So the package uses, in its buffers, the offset that the
-// registered memory has. If the consumer leaves room around its memory (provider.FlagRoom), neither side
-// copies a single Send. The sender writes the headers and the CRC of the Send into that room. The
-// receiver reads a whole Send, including its headers, into the posted receive that this Send takes. See
-// plain.go.
+// The sender and the receiver also copy a segment of some KiB that travels alone, because a system call
+// with an I/O vector costs more than a copy within the cache. The copy is fast only if source and
+// destination have the same offset within a cache line. So the package gives a payload in its buffers
+// the offset within a cache line that the payload has in the registered memory. If the consumer leaves
+// room around its memory (provider.FlagRoom), neither side copies a Send that travels alone. The sender
+// writes the headers and the CRC of the Send into that room. The receiver reads a whole Send, including
+// its headers, into the posted receive that this Send takes. See plain.go.
 //
 // A long segment is placed in registered memory before its CRC is checked. If the CRC is wrong, no
 // message is delivered, as RFC 5044 section 8 requires, but registered memory may have been written.
@@ -46,12 +46,12 @@
 //
 // If the peer runs this module, too, the payload of a segment may be compressed by S2. A reserved bit
 // of the DDP header (RFC 5041) marks a compressed segment. MPA and its CRC handle a compressed segment
-// like any other segment. internal/packing decides for each connection. A sample of one segment is
-// compressed on two conditions: the send buffer of the socket has been full, and TCP_INFO shows that
-// the bottleneck is the link, not the peer. If the compressed sample is shorter, the whole segment and
-// the segments after it are compressed. Compression ends when it takes more time than it saves on the
-// link. After each attempt without success, twice as much payload is sent before the next attempt, up
-// to 64 MiB.
+// like any other segment. Package internal/packing decides for each connection whether its segments
+// are compressed. A sample from one segment is compressed on two conditions: the send buffer of the
+// socket has been full, and TCP_INFO shows that the bottleneck is the link, not the peer. If the
+// compressed sample is shorter, the whole segment and the segments after it are compressed.
+// Compression ends when it takes more time than it saves on the link. After each attempt without
+// success, the amount of payload that is sent before the next attempt doubles, up to 64 MiB.
 //
 // # Which side may send
 //
@@ -68,7 +68,7 @@
 // A connection to a listener must send its MPA request before a deadline, and the number of connections
 // without a request is limited. Beyond the limit, each new connection replaces an older connection
 // without a request. The replaced connection is in the older half of these connections. It is the oldest
-// connection of the address that has most connections in that half (crowd.go). At each listener,
+// connection of the host that has the most connections in that half (crowd.go). At each listener,
 // connections without a request use at most an eighth of the descriptors that the process may have. No
 // accepted connection uses the last 4 to 64 descriptors, which are kept for the program. When only these
 // are left, a new connection also replaces a connection without a request. If no connection without a

@@ -39,8 +39,8 @@ func (p *queuePair) fail(why provider.Failure, private []byte, err error) {
 	p.config.Upcalls.Failed(why, private, err)
 }
 
-// breakOff resets a connection that has failed for a reason other than a violation of the protocol
-// by the peer.
+// breakOff resets a connection that has failed. If the peer has violated MPA, DDP or RDMAP, breach
+// ends the connection instead.
 func (p *queuePair) breakOff(err error) {
 	established := p.established()
 	if fd := p.release(); fd >= 0 {
@@ -112,8 +112,8 @@ func (p *queuePair) breach(err error, shown segmentShown) {
 	p.report(established, err)
 }
 
-// leave passes the socket to a goodbye. The goodbye sends the rest of a partly written batch, and
-// then the Terminate message for err.
+// leave passes the socket to a goodbye (goodbye.go). The goodbye sends the rest of a partly written
+// batch, and then the Terminate message for err.
 func (p *queuePair) leave(err error, shown segmentShown) {
 	m := rdmap.Terminate{Code: rdmap.CodeOf(err)}
 	if m.Code.Layer != rdmap.LayerLLP && len(shown.header) > 0 {
@@ -132,7 +132,8 @@ func (p *queuePair) leave(err error, shown segmentShown) {
 }
 
 // terminated ends a connection for which the peer has sent a Terminate. If the Terminate shows a
-// Read Request, the oldest outstanding Read fails with the status that follows from its error code.
+// Read Request, the oldest outstanding Read fails with the status that follows from the error code
+// of the Terminate.
 func (p *queuePair) terminated(body []byte) {
 	p.device.counters.TerminatedByPeer.Add(1)
 	m, err := rdmap.ParseTerminate(body)

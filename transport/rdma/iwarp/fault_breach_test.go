@@ -36,12 +36,12 @@ func (m *meeting) remote(off int) (uint32, uint64) {
 	return r.RKey, r.Address + uint64(off)
 }
 
-// one returns a function for the field ulpdus of breach, which returns a single ULPDU.
+// one returns a function for the field ulpdus of breach. The function returns a single ULPDU.
 func one(b []byte) func(*meeting) [][]byte {
 	return func(*meeting) [][]byte { return [][]byte{b} }
 }
 
-// many returns a function for the field ulpdus of breach, which returns several ULPDUs.
+// many returns a function for the field ulpdus of breach. The function returns several ULPDUs.
 func many(b ...[]byte) func(*meeting) [][]byte {
 	return func(*meeting) [][]byte { return b }
 }

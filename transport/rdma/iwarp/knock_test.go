@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// flood makes n connections from an address, writes the bytes of the argument says on each of them, and keeps
+// flood makes n connections from an address, writes the bytes of its last argument on each of them, and keeps
 // them open. The listener's side is polled once for each connection.
 func flood(t *testing.T, s *side, l *verbs.Listener, from string, n int, says []byte) {
 	t.Helper()

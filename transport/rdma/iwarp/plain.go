@@ -17,9 +17,9 @@ import (
 // time to fetch instructions, and short code is faster. The general code paths, which handle all
 // kinds of messages, are long. This file has a short code path for plain Sends.
 
-// plain acts on a ULPDU that is a plain Send and has the sequence number that is due. The posted
-// receive must consist of one piece of memory with room for the payload. For any other ULPDU plain
-// returns false and changes no state.
+// plain acts on a ULPDU on two conditions. First, the ULPDU is a plain Send with the sequence
+// number that is due. Second, the posted receive consists of one piece of memory with room for the
+// payload. Otherwise plain returns false and changes no state.
 func (p *queuePair) plain(ulpdu []byte) bool {
 	r := &p.rx
 	msn, ok := rdmap.Plain(ulpdu)
@@ -114,11 +114,11 @@ func (p *queuePair) alone(payload []byte) []byte {
 	return b
 }
 
-// ahead returns the memory for the next read. In general this is the staging memory. If the last
-// read returned exactly one Send with more than copyMax bytes of payload, ahead expects another
-// such Send. In this case ahead returns the memory of the next posted receive, provided that this
-// receive has room for the headers. The payload of the next Send is then read directly to its
-// place, and need not be copied. The read may overwrite all of the returned memory.
+// ahead returns the memory for the next read. In general ahead returns the staging memory. If the
+// last read returned exactly one Send with more than copyMax bytes of payload, ahead expects
+// another such Send. In this case ahead returns the memory of the next posted receive, provided
+// that this receive has room for the headers. The payload of the next Send is then read directly to
+// its place, and need not be copied. The read may overwrite all of the returned memory.
 func (p *queuePair) ahead() []byte {
 	r := &p.rx
 	if r.payload >= bulkMin {

@@ -47,8 +47,8 @@ type queuePair struct {
 	reply   frameReader
 	failure error // the error of connect(2), which runConnecting reports
 	active  bool
-	// nudges is the number of times that the method silent may still act because the peer is
-	// silent.
+	// nudges is the number of further times that the silence of the peer has an effect (see the
+	// method silent).
 	nudges int
 
 	// readable is true if a read may find data or the end of the stream. hungUp is true once epoll

@@ -46,7 +46,7 @@ type sealed struct {
 	// no record costs no goroutine. heard is true when the record is complete.
 	ahead []byte
 	heard bool
-	// in is the number of bytes that were received through conn, and said the number of bytes that were
+	// in is the number of bytes that were received through conn. said is the number of bytes that were
 	// sent through conn.
 	in, said int64
 	// cut is true when the stream of the socket has ended.

@@ -194,7 +194,7 @@ func (p *queuePair) deliverRead() {
 	request := *out.Front()
 	out.Pop()
 	if request == nil {
-		p.tx.held = false // this was the response to the Read that served as RTR
+		p.tx.held = false // the response answered the Read that served as RTR
 	} else {
 		p.config.Sends.Done(request)
 	}

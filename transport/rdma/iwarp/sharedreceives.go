@@ -43,7 +43,7 @@ func (p *queuePair) peekReceive() *provider.Receive {
 	return p.config.Receives.Peek()
 }
 
-// takeReceive removes from the queue the receive for the next message, and returns this receive. It
+// takeReceive removes the receive for the next message from the queue, and returns this receive. It
 // returns nil if no receive is posted.
 func (p *queuePair) takeReceive() *provider.Receive {
 	if p.shared == nil {

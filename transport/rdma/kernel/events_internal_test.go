@@ -222,8 +222,8 @@ func TestAbilities(t *testing.T) {
 }
 
 // TestSinks checks the rights of memory that Reads fill. On iWARP adapters in hardware peers get the right to
-// write to such memory, and the description of the device says what this means. On siw and InfiniBand peers do
-// not get this right.
+// write to such memory, and the description of the device says what this right means. On siw and InfiniBand
+// peers do not get this right.
 func TestSinks(t *testing.T) {
 	const local = uverbs.AccessLocalWrite | uverbs.AccessRelaxedOrdering
 	for _, c := range []struct {

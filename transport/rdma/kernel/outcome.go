@@ -57,7 +57,7 @@ func (o *outcome) Broken(err error) {
 	o.config.Upcalls.Broken(err)
 }
 
-// speak posts the requests that were held back until the active side has sent a message.
+// speak ends the time in which requests are held back (isQuiet), and posts these requests.
 func (p *queuePair) speak() {
 	p.isQuiet = false
 	p.RequestsPosted()

@@ -34,12 +34,12 @@ type CPUs interface {
 
 // Adapters lists the RDMA devices that can probably be used, without opening them. A device can
 // probably be used if it has an active port, and an interface with an address that rdma_cm can
-// bind. The devices nearest to the processors that the rank may use come first. The argument may
-// holds the set of these processors. If several devices are nearest, the argument turn, which is
+// bind. The devices nearest to the processors that the rank may use come first. The argument named
+// may is the set of these processors. If several devices are nearest, the argument turn, which is
 // the number of the rank on its node, decides which of them comes first. So the ranks of a node use
-// these devices in turn. The second list has a line for each other device with the reason why it
-// cannot be used. If there are no devices, the second list says so. On a host without RDMA devices,
-// Adapters reads only one directory.
+// these devices in turn. The second list has a line for each of the other devices, with the reason
+// why it cannot be used. If there are no devices, the second list says so. On a host without RDMA
+// devices, Adapters reads only one directory.
 func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) {
 	devices := h.Devices()
 	if len(devices) == 0 {
@@ -127,8 +127,8 @@ func (h *Host) fabric(d *Device) string {
 	return "ib-" + strings.ReplaceAll(gid[:prefix], ":", "")
 }
 
-// near returns the percentage of the processors in the set may that are local to a device. It
-// returns 100 if the percentage is unknown.
+// near returns the percentage of the processors of a set that are local to a device. It returns 100
+// if the percentage is unknown.
 func (h *Host) near(device string, may CPUs) int {
 	text, err := fs.ReadFile(h.Files, path.Join(deviceClass, device, "device/local_cpulist"))
 	if err != nil || may == nil || may.Count() == 0 {

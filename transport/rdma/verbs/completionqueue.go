@@ -8,15 +8,15 @@ import "sync/atomic"
 // of their streams feed this queue.
 type CompletionQueue struct {
 	adapter *Adapter
-	// entries is a ring. count entries are in use, from head on. notifying is the number of these
-	// entries that wake waiters.
+	// entries is a ring. The entries in use begin at head, and their number is count. notifying is
+	// the number of these entries that wake waiters.
 	entries          []Completion
 	head             int
 	count, notifying int
 	// into is non-empty only while an Advance makes progress. It is the unused rest of the slice
-	// that the caller has passed to Advance. New entries are written to into instead of the ring as
-	// long as into has room. Their order is right, because Advance makes progress only if the ring
-	// is empty.
+	// that the caller has passed to Advance. As long as into has room, new entries are written
+	// there and not to the ring. Their order is right, because Advance makes progress only if the
+	// ring is empty.
 	into  []Completion
 	feeds feeds
 	// waiters counts the goroutines in Wait. ring is the argument of the last Arm.
@@ -32,9 +32,8 @@ type CompletionQueue struct {
 // NewCompletionQueue makes a completion queue of the given capacity. The consumer must ensure that
 // at most this number of entries can be outstanding. The number of entries that can be outstanding is
 // the sum of the limits of the endpoints that feed the queue, plus three connection events for each
-// endpoint. If the queue has
-// no room for an entry, the entry is lost. The queue and the endpoint of the entry are then dead,
-// and Err returns ErrOverflow.
+// endpoint. If the queue has no room for an entry, the entry is lost. The queue and the endpoint of the
+// entry are then dead, and Err returns ErrOverflow.
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	const op = "new completion queue"
 	a.mu.Lock()

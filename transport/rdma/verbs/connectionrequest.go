@@ -149,7 +149,7 @@ func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, prov
 //   - Only the proposed depth is known. The result is the proposed depth, lowered to the endpoint's
 //     attribute and to the argument limit.
 //   - Neither depth is known. The result is the endpoint's attribute, lowered to limit. If the
-//     attribute is DepthDefault, the value of the argument otherwise replaces the attribute.
+//     attribute is DepthDefault, the argument named otherwise replaces the attribute.
 func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	switch {
 	case explicit != DepthDefault && proposed != DepthDefault:

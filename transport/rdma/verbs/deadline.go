@@ -48,8 +48,8 @@ func (d *deadlines) find() {
 	}
 }
 
-// due removes and returns an endpoint whose deadline has passed at the time now. It returns nil if
-// there is no such endpoint.
+// due removes and returns an endpoint whose deadline has passed at the given time. It returns nil
+// if there is no such endpoint.
 func (d *deadlines) due(now time.Time) *Endpoint {
 	if d.earliest.IsZero() || d.earliest.After(now) {
 		return nil

@@ -44,7 +44,7 @@
 // entries are queued, Poll first calls the device's Progress on the caller's goroutine. A post also
 // starts the request on the caller's goroutine. There is no progress thread: an endpoint whose
 // consumer neither polls nor waits makes no progress, and its connection attempt does not time out.
-// [CompletionQueue.Wait] sleeps in the kernel in the device's Sleep.
+// [CompletionQueue.Wait] sleeps in the kernel, by a call of the device's Sleep.
 //
 // # Ownership of memory
 //

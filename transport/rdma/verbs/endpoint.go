@@ -42,7 +42,7 @@ type Endpoint struct {
 	receives   receiveQueue
 
 	state State
-	// local and remote are the addresses of the two ends. in is the IRD and out the ORD. in and out
+	// local and remote are the addresses of the two ends. in is the IRD. out is the ORD. in and out
 	// have the requested values until the connection is established. After that they have the final
 	// values.
 	local, remote netip.AddrPort

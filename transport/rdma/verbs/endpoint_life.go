@@ -73,9 +73,9 @@ const (
 	paramAll = ParamDomain | ParamReceives | ParamRequests | ParamConnections | ParamSharedReceives | ParamAttributes
 )
 
-// Modify sets the selected parameters of the endpoint (dat_ep_modify(3DAT)). The argument to holds
-// their new values. The domain can be changed only in StateUnconnected. The other parameters can
-// also be changed in StateReserved and StatePassiveConnectionPending, that is, until Connect or
+// Modify sets the selected parameters of the endpoint (dat_ep_modify(3DAT)). The second argument
+// holds the new values. The domain can be changed only in StateUnconnected. The other parameters
+// can also be changed in StateReserved and StatePassiveConnectionPending, that is, until Connect or
 // Accept. Posted receives stay posted. If the posted receives do not fit the new parameters, Modify
 // fails with ErrInvalidState. If Modify fails, the endpoint is unchanged. Modify exists only
 // because the manual pages of uDAPL define it (see doc.go).

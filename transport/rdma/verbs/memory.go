@@ -207,8 +207,8 @@ const recentRegions = 256
 // holds the region that was looked up last.
 func (a *Adapter) recentRegion(key uint32) **MemoryRegion { return &a.recent[key%recentRegions] }
 
-// check returns nil if a request of domain d may use the segment s with the access right in the
-// argument need. Otherwise it returns the fault.
+// check returns nil if a request of domain d may use the segment s with the given access right.
+// Otherwise it returns the fault.
 func (a *Adapter) check(s *Segment, d *ProtectionDomain, need Access) error {
 	r := a.recentRegion(s.LKey)
 	m := *r

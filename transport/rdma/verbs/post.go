@@ -183,9 +183,9 @@ func without(a *Attributes, list []Segment, length int) int {
 	return length - a.Headroom - a.Tailroom
 }
 
-// checkAll checks whether a request of domain d may use all segments of a list with the access
-// right in the argument need. If it may use all of them, checkAll returns nil. Otherwise checkAll
-// returns the fault of the first segment that it may not use. Empty segments are not checked.
+// checkAll checks whether a request of domain d may use all segments of a list with the given
+// access right. If it may use all of them, checkAll returns nil. Otherwise checkAll returns the
+// fault of the first segment that it may not use. Empty segments are not checked.
 func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) error {
 	if len(list) == 1 {
 		if len(list[0].Data) == 0 {

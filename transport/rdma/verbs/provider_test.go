@@ -233,13 +233,13 @@ func (p *play) make(change func(c *verbs.EndpointConfig)) (*verbs.Endpoint, *act
 	return ep, p.stage.pairs[len(p.stage.pairs)-1]
 }
 
-// within calls the function upcalls with the adapter's lock held.
+// within calls its argument with the adapter's lock held.
 func (p *play) within(upcalls func()) {
 	p.next(upcalls)
 	p.adapter.Progress()
 }
 
-// next makes the next call of Progress call the function upcalls.
+// next makes the next call of Progress call its argument.
 func (p *play) next(upcalls func()) {
 	p.stage.progress = func() (int, error) {
 		p.stage.progress = nil
@@ -250,7 +250,7 @@ func (p *play) next(upcalls func()) {
 
 var remote = netip.MustParseAddrPort("10.0.0.2:7471")
 
-// connect brings an endpoint to StateConnected and polls the event that reports this.
+// connect brings an endpoint to StateConnected and polls its EventEstablished.
 func (p *play) connect(ep *verbs.Endpoint, a *actor, out int) {
 	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: &verbs.ConnParam{ResponderResources: 2, InitiatorDepth: out}}))
 	p.within(func() {

@@ -170,7 +170,7 @@ func (k *taker) finish(r *rand.Rand) [][2]int {
 }
 
 // end breaks the connection. If the endpoint has receives of its own, all of them are flushed. If the queue is
-// shared, those receives are flushed that the provider reports.
+// shared, only the receives that the provider reports are flushed.
 func (k *taker) end(t *testing.T, p *play) {
 	t.Helper()
 	var want []outcome

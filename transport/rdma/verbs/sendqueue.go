@@ -29,7 +29,7 @@ type sendQueue struct {
 	// posted. These numbers only grow, and return to 0 when all requests are retired.
 	head, next, tail uint64
 	// gated is true if this queue itself holds back fenced requests, and the Reads and atomics that
-	// exceed readsMax, the final ORD. gated is false if the adapter does this
+	// exceed readsMax, the final ORD. gated is false if the adapter holds them back
 	// (Attributes.HoldsReads). If gated is true, reads counts the Reads and atomics that are taken
 	// and not done. Otherwise reads stays 0.
 	gated           bool

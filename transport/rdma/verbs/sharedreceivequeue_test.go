@@ -7,7 +7,7 @@ import (
 )
 
 // TestLimitIsSaidOnce checks that a shared receive queue reports only once that it has fallen below its
-// limit. After another SetLimit it must report this again.
+// limit. After another SetLimit it must report once more.
 func TestLimitIsSaidOnce(t *testing.T) {
 	p := newPlay(t, nil)
 	q, err := p.adapter.NewCompletionQueue(16)

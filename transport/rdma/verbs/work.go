@@ -81,8 +81,8 @@ const (
 // region, and the region's local key. An empty segment is legal and not checked.
 type Segment = provider.Segment
 
-// setSegments copies the list in the argument from into the memory of the list in the argument to,
-// and returns the copy. The list to has enough capacity. Most lists have one segment. For one
+// setSegments copies the segments of its second argument into the memory of its first argument, and
+// returns the copy. The first argument has enough capacity. Most lists have one segment. For one
 // segment setSegments does not use append, because append makes a runtime call that takes longer
 // than the rest of this function.
 func setSegments(to, from []Segment) []Segment {

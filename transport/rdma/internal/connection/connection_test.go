@@ -81,8 +81,8 @@ func TestConnects(t *testing.T) {
 	})
 }
 
-// TestEveryCommandFails checks that an attempt fails once when any of its commands fails, and that nothing is
-// left in the kernel.
+// TestEveryCommandFails checks that an attempt reports one failure when any of its commands fails, and that
+// nothing is left in the kernel.
 func TestEveryCommandFails(t *testing.T) {
 	for _, number := range []uint32{route, attributes, connect, accept} {
 		kinds(t, func(w *world) {

@@ -192,7 +192,7 @@ func (d *Device) addresses(id *rdmacm.ID) (rdmacm.Addresses, error) {
 }
 
 // owns returns the addresses of an id. It returns an error if the kernel has bound the id to
-// another device. This is possible if there are two devices on one network interface.
+// another device, which is possible if two devices are on one network interface.
 func (d *Device) owns(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	a, err := d.addresses(id)
 	if err == nil && a.NodeGUID != d.GUID {
@@ -201,7 +201,7 @@ func (d *Device) owns(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	return a, err
 }
 
-// Close closes the channel, which ends the connections that are left.
+// Close closes the channel. The kernel then ends the connections that are left.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	d.closed = true

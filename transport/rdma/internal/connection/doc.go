@@ -25,8 +25,8 @@
 //
 // On the passive side, siw serves as many Reads at a time as the active side has asked for, and
 // sends this number in the answer (relaxed_ird_negotiation). siw ignores the depth that the program
-// on the passive side answers. So on siw an answer cannot lower the number of Reads that the peer
-// may have in flight. Consumers that need a lower limit exchange it in private data.
+// on the passive side puts into its answer. So on siw an answer cannot lower the number of Reads
+// that the peer may have in flight. Consumers that need a lower limit exchange it in private data.
 //
 // The kernel offers only one way to decline a request: the rejection by the program.
 // Handshake.Refuse therefore rejects with certain private data, by which this package recognizes a

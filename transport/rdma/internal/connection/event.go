@@ -145,8 +145,9 @@ func (c *Connection) ready() error {
 	return nil
 }
 
-// answered confirms the peer's answer, which establishes the connection. answered sets StateInit
-// once more, because the kernel knows the access rights of the peer only after the answer.
+// answered confirms the peer's answer. The confirmation establishes the connection. answered sets
+// StateInit once more, because the kernel knows the access rights of the peer only after the
+// answer.
 func (c *Connection) answered(e *rdmacm.Event) {
 	err := c.modify(rdmacm.StateInit)
 	if err == nil {

@@ -16,7 +16,7 @@ const (
 	deviceInterface = "GORUN_TEST_CONNECTION_INTERFACE"
 )
 
-// TestKernel runs the tests of this package that need a device in a virtual machine.
+// TestKernel runs, in a virtual machine, the tests of this package that need a device.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 4 * time.Minute})

@@ -128,8 +128,8 @@ func (f *Flow) Due() bool {
 	return f.up && (f.in.due() || f.out.cursor != f.out.acked && f.in.mute())
 }
 
-// Owed reports whether frames of the peer are unacknowledged, and whether an Update may be sent now
-// to acknowledge them. In this case the caller should send the Update before it goes idle.
+// Owed reports whether frames of the peer are unacknowledged and an Update may be sent now to
+// acknowledge them. If Owed returns true, the caller should send the Update before it goes idle.
 func (f *Flow) Owed() bool {
 	return f.up && f.in.owed()
 }

@@ -129,7 +129,7 @@ func TestRandomRuns(t *testing.T) {
 		slots := [2]int{1 << r.IntN(8), 1 << r.IntN(8)}
 		window := [2]int{1 + r.IntN(40), 1 + r.IntN(40)}
 		p := newPair(slots, window, 1<<30, 20, 50)
-		lucky := r.IntN(3) // the pair delivers all frames after lucky+1 of three rounds
+		lucky := r.IntN(3) // in lucky+1 of three rounds, the pair delivers all frames
 		for round := range 120 {
 			for range 60 {
 				all := p.moves()

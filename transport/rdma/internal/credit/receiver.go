@@ -18,8 +18,8 @@ type receiver struct {
 	came      uint16 // the peer's updates received on this connection
 	told      uint16 // value of came that was last sent to the peer
 
-	// before holds an entry for each update that may be unconfirmed: the acknowledgement and the
-	// limit that were sent to the peer last before this update.
+	// before holds an entry for each update that may be unconfirmed: the last acknowledgement and
+	// the last limit that were sent to the peer before this update.
 	before [UpdateReserve]knowledge
 }
 
@@ -63,8 +63,8 @@ func (r *receiver) confirm(w Word) error {
 	return nil
 }
 
-// may reports whether an update may be sent. For this, the update must find a reserved receive,
-// and the peer must be able to confirm the update.
+// may reports whether an update may be sent. An update may be sent if it finds a reserved receive,
+// and if the peer can confirm it.
 //
 // The last reserved receive is used only for an update that enables the peer to send a frame,
 // because this frame confirms the update. While the previous update is unconfirmed, all frames
@@ -98,8 +98,9 @@ func (r *receiver) due() bool {
 	return worth && r.may()
 }
 
-// mute reports whether this side may send an update that the peer may need: the peer may be unable
-// to send another update before this side confirms the earlier ones.
+// mute reports whether an update that the peer needs may be sent. The peer needs an update if this
+// side has not confirmed UpdateReserve updates of the peer, because the peer may be unable to send
+// another one before.
 func (r *receiver) mute() bool { return r.came-r.told == UpdateReserve && r.may() }
 
 // owed reports whether an update may be sent and would acknowledge frames.

@@ -15,8 +15,8 @@ import (
 // run.
 const inGuest = "GORUN_TEST_IBVERBS"
 
-// TestLibrary runs the tests of this package that need a device in a virtual machine, which has the real
-// libibverbs and its providers.
+// TestLibrary runs, in a virtual machine, the tests of this package that need a device. The virtual
+// machine has the real libibverbs and its providers.
 func TestLibrary(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 12 * time.Minute})

@@ -74,7 +74,8 @@ type sendList struct {
 	inline     []byte
 	inlineUsed int
 	inlineMax  int
-	// siw is true for libsiw, which requires that a Read has a segment, even if it has no bytes.
+	// siw is true for libsiw, which requires that a Read has a segment, even if the Read has no
+	// bytes.
 	siw bool
 	pin goruntime.Pinner
 }
@@ -228,7 +229,7 @@ func (l *receiveList) fill(list []uverbs.ReceiveRequest) (int, error) {
 
 // posted returns how many of the n requests of a list the library has posted. If answer reports no
 // error, the library has posted all n requests. Otherwise it has posted the requests before the
-// refused request, whose address is bad.
+// refused request. The argument bad is the address of the refused request.
 func posted(answer int, first, bad, size uintptr, n int) (int, error) {
 	if answer == 0 {
 		return n, nil

@@ -46,14 +46,14 @@ func DeriveKey(secret []byte, job, label string) []byte {
 	return key
 }
 
-// AppendRequest appends the request r to b, for the destination rank to. AppendRequest sets Job and
-// Source of the record from the credentials.
+// AppendRequest appends the request r to b. The argument to is the destination rank. AppendRequest
+// sets Job and Source of the record from the credentials.
 func (c *Credentials) AppendRequest(b []byte, r *Record, to uint32) []byte {
 	return c.appendRecord(b, r, kindRequest, to, nil)
 }
 
-// AppendReply appends the reply r to b, for the destination rank to. request is the private data of
-// the request that r answers, as it was received; padding is ignored.
+// AppendReply appends the reply r to b. The argument to is the destination rank. request is the
+// private data of the request that r answers, as it was received; padding is ignored.
 func (c *Credentials) AppendReply(b []byte, r *Record, to uint32, request []byte) []byte {
 	return c.appendRecord(b, r, kindReply, to, request[:Size])
 }

@@ -8,8 +8,8 @@
 //
 // # The record
 //
-// All fields are big-endian. 56 bytes are the private data that InfiniBand's connection manager
-// leaves to the program in a REQ for RDMA_PS_TCP (rdma_connect(3)).
+// All fields are big-endian. A record has 56 bytes, because InfiniBand's connection manager leaves
+// 56 bytes of private data to the program in a REQ for RDMA_PS_TCP (rdma_connect(3)).
 //
 //	off size field
 //	  0   2  magic 0x6752
@@ -72,9 +72,9 @@
 //
 // # Padding
 //
-// Connection managers pad private data (InfiniBand to 56, 196 and 148 bytes in a request, a reply
-// and a reject, some iWARP adapters by 4) and report the padded length. Bytes after the record are
-// therefore ignored, whatever their values.
+// Connection managers pad private data and report the padded length. InfiniBand pads a request to
+// 56 bytes, a reply to 196 bytes and a reject to 148 bytes. Some iWARP adapters add 4 bytes. Bytes
+// after the record are therefore ignored, whatever their values.
 //
 // # Versions
 //

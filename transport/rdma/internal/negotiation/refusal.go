@@ -47,13 +47,14 @@ func Refused(r Reason) error { return &RefusalError{Reject: Reject{Reason: r}} }
 
 // UnprovenError reports a refusal without a valid tag of the rank to which the request was sent.
 // Anybody on the network path can have written the refusal, or a rank with another secret. An
-// UnprovenError matches no error of Refused, and ends only one attempt.
+// UnprovenError matches no error that Refused returns, and ends only one attempt.
 type UnprovenError struct {
 	// Reason is the reason in the refusal.
 	Reason Reason
 }
 
-// Error returns a text with the reason in the refusal, and the remedy if the reason is true.
+// Error returns a text with the reason in the refusal, and the remedy for the case that the peer
+// has written the refusal.
 func (e *UnprovenError) Error() string {
 	return fmt.Sprintf("refused (%v) by something that does not prove that it is the peer: if it is, %s", e.Reason, e.Reason.Remedy())
 }

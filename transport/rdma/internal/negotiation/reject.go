@@ -85,7 +85,7 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 //	         bytes of the request as it was received), first 16 bytes
 //
 // Only a refusal with a valid tag ends more than one attempt. So an attacker that can write to a
-// connection can end this connection. Only a rank of the job can prevent further attempts.
+// connection can end only this connection. Only a rank of the job can prevent further attempts.
 type Reject struct {
 	Reason Reason
 	// MajorMin and MajorMax are set by AppendReject.

@@ -172,8 +172,7 @@ func TestRejectOf(t *testing.T) {
 	require.ErrorContains(t, stale, "incarnation 7")
 }
 
-// FuzzOpenReject checks that no bytes are accepted as a refusal except those that the rank to which the request
-// was sent has written.
+// FuzzOpenReject checks that only a refusal that the destination of the request has written is accepted.
 func FuzzOpenReject(f *testing.F) {
 	req := unhex(f, goldenRequest)
 	good := unhex(f, goldenReject)

@@ -62,7 +62,7 @@ func Conclude(request, reply *Record) (Terms, error) {
 	return agree(request, reply, final), nil
 }
 
-// agree combines the records of both sides into the terms of the side that wrote the record own.
+// agree combines the records of both sides into the terms of the side that wrote the first record.
 // depths are the depths of that side.
 func agree(own, peer *Record, depths Depths) Terms {
 	return Terms{

@@ -30,10 +30,10 @@
 //     fails, the lower rank leaves the higher rank time for its next request, because connections
 //     may be possible in one direction only.
 //   - Every request of a rank to a peer has a new attempt number, and is made only when the rank
-//     has no connection to that peer. So if a request has a newer number than all requests before,
-//     and this side still has a connection, the peer has lost that connection. The new request
-//     replaces the connection. A request without a newer number was abandoned, or is a replay, and
-//     is refused with Duplicate.
+//     has no connection to that peer. So if a request has a newer number than all earlier requests
+//     of the peer, and this side still has a connection, the peer has lost that connection. The new
+//     request replaces the connection. A request without a newer number was abandoned, or is a
+//     replay, and is refused with Duplicate.
 //   - A rank that accepts a request abandons its own requests to the same peer, although one of
 //     them may still be in transit. Therefore the reply contains the latest attempt number of the
 //     accepting rank. When the abandoned request arrives at the peer, the peer recognizes the

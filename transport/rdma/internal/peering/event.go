@@ -33,7 +33,7 @@ type EventKind uint8
 
 // The events. The Machine ignores an event of a connection that it has given up.
 const (
-	// Tick: the time that Deadline has returned has come.
+	// Tick: the time that Deadline has returned is reached.
 	Tick EventKind = iota
 	// Want: the caller needs a connection. A repeated Want has no effect.
 	Want

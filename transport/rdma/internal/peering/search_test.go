@@ -86,8 +86,8 @@ func (w *world) tick(s int) error {
 	return w.step(s, peering.Event{Kind: peering.Tick})
 }
 
-// calm delivers everything and lets all timers expire, without further faults. It returns an error unless both
-// sides end with the same connection in use, or both have ended.
+// calm delivers everything and lets all timers expire, without further faults. In the end both sides must use
+// the same connection, or both must have ended. Otherwise calm returns an error.
 func (w *world) calm() error {
 	// Each side gets the event Want twice, because a connection that is ending uses up the first event.
 	for range 2 {

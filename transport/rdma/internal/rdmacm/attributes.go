@@ -21,7 +21,7 @@ const maskUser = 1<<21 - 1
 // connection has one.
 type Attributes struct {
 	// Mask reports which of the other fields are valid (IBV_QP_*). If Mask is 0, there is nothing
-	// to modify. This is the case on iWARP, because there the kernel changes the states itself.
+	// to modify. On iWARP Mask is 0, because there the kernel changes the states itself.
 	Mask          uint32
 	State         State
 	PathMTU       uint32
@@ -57,8 +57,8 @@ type AddressHandle struct {
 	Port           uint8
 }
 
-// Attributes returns the attributes with which the queue pair of the connection enters the state
-// next (rdma_init_qp_attr(3)).
+// Attributes returns the attributes with which the queue pair of the connection enters its next
+// state (rdma_init_qp_attr(3)).
 func (id *ID) Attributes(next State) (Attributes, error) {
 	body, answer := words(make([]byte, attributesSize)), words(make([]byte, qpSize))
 	body.put32(attributesState, uint32(next))

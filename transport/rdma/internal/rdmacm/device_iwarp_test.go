@@ -73,8 +73,8 @@ func TestIWARPRejects(t *testing.T) {
 	listener, at := passive.listener(ip, 4)
 	for _, n := range []int{0, 1, 56, 252} {
 		s := newStranger(t, ip)
-		// siw stores the length of the private data that it sends in 8 bits, and adds 4 bytes of its
-		// own to the data.
+		// siw stores the length of the private data in 8 bits, and adds 4 bytes of its own to the
+		// data.
 		question, answer := bytes.Repeat([]byte{1}, n), bytes.Repeat([]byte{2}, min(n, 251))
 		s.connect(at, question)
 		e := s.await(passive)
@@ -96,8 +96,8 @@ func TestIWARPRejects(t *testing.T) {
 	passive.none()
 }
 
-// TestIWARPNeedsQueuePair checks the error of a connect that names no existing queue pair. siw looks
-// up the queue pair.
+// TestIWARPNeedsQueuePair checks the error of a connect with the number of a queue pair that does
+// not exist. siw looks up the queue pair.
 func TestIWARPNeedsQueuePair(t *testing.T) {
 	ip := device(t)
 	active, passive := newSide(t), newSide(t)

@@ -28,8 +28,8 @@
 // Disconnect gets the event Disconnected when the other side has also called Disconnect or has
 // ended.
 //
-// The caller has to destroy each ID that it does not need any more. This is possible in any state,
-// also after an error.
+// The caller has to destroy each ID that it does not need any more. An ID can be destroyed in any
+// state, also after an error.
 //
 // # Events
 //

@@ -64,7 +64,7 @@ func (f *file) Do(c *Command) error {
 	for {
 		n, err := f.write(f.fd, text)
 		switch {
-		case errors.Is(err, unix.EINTR): // siw connects its socket within the command, and a signal interrupts this
+		case errors.Is(err, unix.EINTR): // siw connects its socket within the command, which a signal interrupts
 		case err != nil:
 			return err
 		case n != len(text):

@@ -11,14 +11,15 @@ import (
 )
 
 // The first two environment variables hold the address and the interface of the device in the virtual machine.
-// The third one holds the address to which TestRoCEPeer connects, the process that TestRoCEKilled kills.
+// The third one holds the address to which TestRoCEPeer connects. TestRoCEPeer is the process that
+// TestRoCEKilled kills.
 const (
 	deviceAddress   = "GORUN_TEST_RDMACM"
 	deviceInterface = "GORUN_TEST_RDMACM_INTERFACE"
 	devicePeer      = "GORUN_TEST_RDMACM_PEER"
 )
 
-// TestKernel runs the tests of this package that need a device in a virtual machine.
+// TestKernel runs, in a virtual machine, the tests of this package that need a device.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 4 * time.Minute})

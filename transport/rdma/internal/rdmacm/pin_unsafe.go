@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// pin writes the address of the argument memory to the argument at, which is a part of a command.
-// The memory stays pinned until release is called.
+// pin writes the address of its second argument to its first argument, which is a part of a
+// command. The memory stays pinned until release is called.
 func pin(at, memory []byte) (release func()) {
 	var p goruntime.Pinner
 	first := unsafe.SliceData(memory)

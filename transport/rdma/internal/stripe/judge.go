@@ -12,16 +12,16 @@ type Judge struct {
 	gain   float64
 	meters [paths]meter
 	all    meter
-	// alone is the measured rate of the main connection alone, and together the rate of both
-	// connections, in bytes per second. A rate is 0 if it was not measured yet. carried is the
-	// number of bytes that each connection has carried since the last trial of both connections
-	// began.
+	// alone is the measured rate of the main connection alone. together is the measured rate of
+	// both connections. Both are in bytes per second. A rate is 0 if it was not measured yet.
+	// carried is the number of bytes that each connection has carried since the last trial of both
+	// connections began.
 	alone, together float64
 	carried         [paths]int
 	// both is true while both connections are in use, and false while the main connection is used
 	// alone. settled is true if the Judge has chosen the faster alternative, and false during a
-	// trial. The fields skip and left are numbers of bytes: the next skip bytes are not measured,
-	// the following left bytes are measured, and then the Judge makes its next decision.
+	// trial. skip is the number of the next bytes, which are not measured. left is the number of
+	// the bytes after them, which are measured. Then the Judge makes its next decision.
 	both, settled bool
 	skip, left    int
 	// rest is the length of the next period without a trial, in units of the length of a trial.
@@ -202,8 +202,8 @@ type meter struct {
 	rate float64
 }
 
-// late is a number of bytes: when late further bytes have completed, the weight of a byte in
-// meter.bytes has decayed to 1/e or less.
+// late is a number of bytes. When this number of further bytes has completed, the weight of a byte
+// in meter.bytes has decayed to 1/e or less.
 const late = 8 << 20
 
 func (m *meter) posted(n int, now time.Duration) {

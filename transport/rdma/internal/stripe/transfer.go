@@ -19,8 +19,8 @@ type Part struct{ Off, Len int }
 type Transfer struct {
 	// put is true for a Put: its parts have to be confirmed.
 	put bool
-	// size is the number of bytes of the transfer. The bytes at the offset next and behind it have
-	// never been posted.
+	// size is the number of bytes of the transfer. The bytes from the offset next on have never
+	// been posted.
 	size, next int
 	// again contains the parts before the offset next that are to be posted again. held contains the
 	// parts that wait until Release moves them to the field again.
@@ -29,9 +29,9 @@ type Transfer struct {
 }
 
 // list contains the parts that were posted on a path and are not done, in the order of posting. The
-// fields done, sure and marked are numbers of parts at the beginning of the list: done parts are
-// complete, and sure parts are confirmed. While marking is true, a mark is in transit, and marked
-// parts were posted before this mark.
+// fields done, sure and marked are numbers of parts, counted from the beginning of the list. done
+// counts the complete parts, and sure the confirmed parts. While marking is true, a mark is in
+// transit, and marked counts the parts that were posted before this mark.
 type list struct {
 	parts      []Part
 	done, sure int

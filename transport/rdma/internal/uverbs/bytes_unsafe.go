@@ -40,8 +40,8 @@ func sizeOf[T any]() int {
 // move memory of the heap.
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
-// setResponse writes the address of the memory out into the field response of the command in the
-// memory in. The kernel then writes its answer to out.
+// setResponse makes the kernel write the answer of a command to out. It writes the address of out
+// into the field response of the command, which begins at the start of in.
 func setResponse(in, out []byte) {
 	binary.NativeEndian.PutUint64(in[sizeOf[header]():], addressOf(out))
 }

@@ -19,6 +19,6 @@
 //
 // Several goroutines may use the objects of one device at the same time, but only one goroutine at
 // a time may use a queue. Posts to a queue pair, posts to a shared receive queue, and polls of a
-// completion queue each need a lock of the caller. If the caller has a queue of its own with a
-// lock, this lock is sufficient.
+// completion queue each need a lock of the caller. If the caller already uses a queue under a lock
+// of its own, this lock is sufficient.
 package uverbs

@@ -58,8 +58,8 @@ func driverOf(d Driver) driver {
 	}
 }
 
-// Drives reports whether Open can open a device, because this package knows the layout of its
-// queues.
+// Drives reports whether Open can open a device. Open can open it if this package knows the layout
+// of its queues.
 func Drives(d *Device) bool {
 	known := driverOf(d.Driver)
 	return known != nil && known.abi() == d.ABI

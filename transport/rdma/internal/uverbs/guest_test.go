@@ -14,7 +14,7 @@ import (
 // device run.
 const inGuest = "GORUN_TEST_UVERBS"
 
-// TestKernel runs the tests of this package that need a device in a virtual machine.
+// TestKernel runs, in a virtual machine, the tests of this package that need a device.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 3 * time.Minute})

@@ -25,8 +25,8 @@ type kernel interface {
 type file struct{ fd int }
 
 func (f file) command(in, out []byte) error {
-	// The command contains the address of out as an integer, and an integer does not keep out
-	// reachable. The Pinner keeps out reachable and at its address.
+	// The command contains the address of the memory out as an integer, and an integer does not
+	// keep memory reachable. The Pinner keeps the memory reachable and at its address.
 	var pin goruntime.Pinner
 	defer pin.Unpin()
 	if len(out) > 0 {

@@ -35,8 +35,7 @@ type particulars struct {
 }
 
 // exchange sends a netlink request and passes each datagram of the answer to the function take. It
-// ends when take returns true, which means that this was the last datagram, or when take returns
-// an error.
+// ends when take returns true for the last datagram, or when take returns an error.
 type exchange func(request []byte, take func([]byte) (bool, error)) error
 
 // askKernel queries the particulars of all devices, by name.

@@ -2,8 +2,8 @@
 // segments and the segmentation of messages. It also checks each segment before the payload of the
 // segment is placed.
 //
-// The package has no sockets, goroutines or clocks, and the only memory that it reads and writes is
-// headers. It computes where the bytes of a payload belong, and the provider moves the bytes.
+// The package has no sockets, goroutines or clocks, and it reads and writes only headers. It
+// computes where the bytes of a payload belong, and the provider moves the bytes.
 //
 //	tagged     the sender names the place by steering tag and offset. See [Bounds].
 //	untagged   the receiver names the place: the next buffer of a queue. See [Queue].

@@ -18,7 +18,7 @@ var folds = cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasAVX512F && cpu.X86.HasSSE4
 // sums reports whether the processor has the CRC32 instruction, which processes eight bytes.
 var sums = cpu.X86.HasSSE42
 
-// sum continues a CRC32C over n bytes, at least one. remainder and the result are complements of
+// sum continues a CRC32C over n bytes. n is at least 1. remainder and the result are complements of
 // the CRC.
 //
 //go:noescape
@@ -38,8 +38,8 @@ func foldLong(crc uint32, p []byte) (uint32, []byte) {
 	return ^crc, p
 }
 
-// fold continues a CRC32C over n bytes, a positive multiple of foldUnit. remainder and the result
-// are complements of the CRC.
+// fold continues a CRC32C over n bytes. n is a positive multiple of foldUnit. remainder and the
+// result are complements of the CRC.
 //
 //go:noescape
 func fold(remainder uint32, p *byte, n int) uint32

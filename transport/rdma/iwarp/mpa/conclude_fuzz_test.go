@@ -52,7 +52,7 @@ func concluded(t *testing.T, offer mpa.Offer, b []byte) {
 	require.ErrorIs(t, err, mpa.ErrShort, "a reply that lacks a byte")
 }
 
-// offerOf makes an offer of two arbitrary words.
+// offerOf makes an offer from two arbitrary words.
 func offerOf(flags uint8, depths uint16) mpa.Offer {
 	return mpa.Offer{
 		Revision: 1 + flags&1, CRC: flags&2 != 0, Kin: flags&4 != 0, PeerToPeer: flags&8 != 0,

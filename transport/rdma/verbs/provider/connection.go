@@ -136,8 +136,8 @@ type Upcalls interface {
 	// Posted requests and receives are flushed.
 	Disconnected()
 	// Broken reports that an established connection has failed. If a request or receive has caused
-	// the failure or failed with it, the queue pair has already reported this by Fail. All other
-	// requests and receives are flushed.
+	// the failure or failed with it, the queue pair has already called Fail for this request or
+	// receive. All other requests and receives are flushed.
 	Broken(err error)
 }
 

@@ -63,12 +63,12 @@ type Progress interface {
 	// for Progress, this work must end the Sleep.
 	Idle() bool
 	// Sleep sleeps in the kernel until one of four conditions holds: Progress may have work, a
-	// timer of the device is due, the time until is reached (the zero time means never), or Wake is
-	// called. For example, Sleep may wait in epoll for the descriptors of the completion channel,
-	// of the connection manager and of the asynchronous events, and for an eventfd. Sleep may
-	// return too early, but must not return too late. At most one goroutine is in Sleep. Sleep is
-	// called without the lock. During a Sleep, all other methods of the device except Close may be
-	// called.
+	// timer of the device is due, the argument until is reached, or Wake is called. The zero time
+	// as until means no limit. For example, Sleep may wait in epoll for the descriptors of the
+	// completion channel, of the connection manager and of the asynchronous events, and for an
+	// eventfd. Sleep may return too early, but must not return too late. At most one goroutine is
+	// in Sleep. Sleep is called without the lock. During a Sleep, all other methods of the device
+	// except Close may be called.
 	Sleep(until time.Time)
 	// Wake ends the current Sleep. If no Sleep runs, Wake ends the next Sleep. Wake is called with
 	// the lock held, and never after Close.

@@ -94,9 +94,10 @@ type Request struct {
 type Sends interface {
 	// Next takes and returns the oldest request that was not taken yet, if it may start now. It
 	// returns nil if there is no such request, or if the endpoint is not connected. If
-	// Attributes.HoldsReads is false, Next also returns nil for a Read or an atomic while ORD Reads
-	// and atomics are in flight, and for a request with FlagFence while a Read or an atomic is in
-	// flight. Requests go on the wire in the order in which Next returns them.
+	// Attributes.HoldsReads is false, Next also returns nil in two further cases: for a Read or an
+	// atomic while ORD Reads and atomics are in flight, and for a request with FlagFence while a
+	// Read or an atomic is in flight. Requests go on the wire in the order in which Next returns
+	// them.
 	Next() *Request
 	// Single returns the request that Next would return, on two conditions: no other request waits
 	// behind this request, and no Read or atomic that Next counts is in flight. Otherwise it

@@ -144,7 +144,7 @@ func (d *domain) Deregister(r provider.Registered) error {
 func (d *domain) Close() error { return nil }
 
 // reach returns the n bytes that a peer names by key and address. It returns false if the domain
-// has no such bytes, or if the peer does not have the access right in the argument need.
+// has no such bytes, or if the peer does not have the given access right.
 func (d *device) reach(domain *domain, key uint32, address uint64, n int, need verbs.Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true

@@ -35,7 +35,7 @@ func (r *rig) connected(changes ...func(c *verbs.EndpointConfig)) *meeting {
 	return r.meet(r.a.endpoint(changes...), r.p.endpoint(changes...), nil, nil)
 }
 
-// param returns parameters with an IRD of in, an ORD of out, and the maximum retry counts.
+// param returns parameters with the given IRD and ORD, and with the maximum retry counts.
 func param(in, out int) *verbs.ConnParam {
 	return &verbs.ConnParam{ResponderResources: in, InitiatorDepth: out, RetryCount: 7, RNRRetryCount: 7}
 }

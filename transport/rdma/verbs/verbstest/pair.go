@@ -49,8 +49,8 @@ type pair struct {
 	reads, serves int
 	// held holds frames in the order of arrival, of which the first waits for a receive. tried is
 	// true if the pair has tried to deliver the first frame. left is the number of retries that are
-	// left for this frame, and again is the time of the next retry. retries is the number of retries
-	// of each frame. stalled is true while the pair is in device.stalled.
+	// left for this frame. again is the time of the next retry. retries is the number of retries of
+	// each frame. stalled is true while the pair is in device.stalled.
 	held          []frame
 	retries, left uint8
 	tried         bool

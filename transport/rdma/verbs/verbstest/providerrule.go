@@ -25,10 +25,10 @@ var providerRules = []statement{
 	{0, "the_removal_of_a_device_ends_everything", testRemoval},
 }
 
-// lacks begins the test of an optional operation. The argument has says whether the adapter
-// supports the operation. The argument what holds its name. If has is true, lacks does nothing. If
-// has is false, lacks checks that the adapter refuses the request w, and skips the rest of the
-// test.
+// lacks begins the test of an optional operation. The argument named has says whether the adapter
+// supports the operation. The argument named what is the name of the operation. If has is true,
+// lacks does nothing. If has is false, lacks checks that the adapter refuses the request w, and
+// skips the rest of the test.
 func (r *rig) lacks(what string, has bool, w *verbs.WorkRequest) {
 	r.Helper()
 	if has {

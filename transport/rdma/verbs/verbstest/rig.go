@@ -91,7 +91,7 @@ func (r *rig) side() *side {
 	return r.wrap(r.harness.Open(r))
 }
 
-// wrap makes a side of an adapter, which is closed when the test ends.
+// wrap makes a side of an adapter. The adapter is closed when the test ends.
 func (r *rig) wrap(a *verbs.Adapter) *side {
 	r.Helper()
 	s := &side{rig: r, adapter: a, limits: a.Attributes(), memory: make([]byte, memoryBytes)}
@@ -284,7 +284,7 @@ func (r *rig) is(what string, err, target error) {
 	}
 }
 
-// that ends the test if the argument holds is false.
+// that ends the test if the argument named holds is false.
 func (r *rig) that(holds bool, format string, arguments ...any) {
 	r.Helper()
 	if !holds {
