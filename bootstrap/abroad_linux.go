@@ -55,10 +55,10 @@ func (a *abroad) met() error {
 	return nil
 }
 
-// openParent opens a pidfd of the parent process, which watchParent polls. openParent is called if the
-// launcher offers no PMI connection. In this case, the parent is the launcher, or a wrapper that the launcher
-// has started. If the kernel has no pidfds, or if the parent is in another PID namespace, this process does
-// not notice the end of the launcher.
+// openParent opens a pidfd of the parent process. watchParent polls the pidfd. openParent is called if the
+// launcher offers no PMI connection. In this case, the parent is the launcher, or a wrapper that the
+// launcher has started. If the kernel has no pidfds, or if the parent is in another PID namespace, this
+// process does not notice the end of the launcher.
 func (a *abroad) openParent() {
 	pid := os.Getppid()
 	if pid <= 0 {
@@ -134,9 +134,9 @@ func (a *abroad) end() {
 		return
 	}
 	self := os.Getpid()
-	// The signal is sent to this thread, so that it takes effect before end returns if the program does not
-	// handle SIGTERM. A signal to the process might take effect later. In the meantime, the next frame might
-	// let the program continue.
+	// If the program does not handle SIGTERM, a signal to this thread takes effect before end returns. A
+	// signal to the process might take effect later. In the meantime, the next frame might let the program
+	// continue.
 	goruntime.LockOSThread()
 	_ = unix.Tgkill(self, unix.Gettid(), unix.SIGTERM)
 	goruntime.UnlockOSThread()

@@ -123,8 +123,9 @@ func TestVotesOfAnotherNode(t *testing.T) {
 	require.NoError(t, s.Take(2, pollOf(2, 0, 0, 1, 2)))
 }
 
-// The server refuses a vote that a relay passes on, like the vote of a rank that has a connection of its own, when the
-// rank has voted in too many agreements that do not end. A vote that was ignored would leave an agreement undecided.
+// If a rank has voted in too many agreements that do not end, the server refuses a further vote of the rank,
+// also if a relay passes the vote on. If the server ignored the vote instead, an agreement would remain
+// undecided.
 func TestVotesThroughARelayWithoutEnd(t *testing.T) {
 	s := bootstrap.NewServer(3, func(bootstrap.Event) {})
 	s.Link([]int{0, 1, 2}, io.Discard)

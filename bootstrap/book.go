@@ -53,8 +53,8 @@ func (b *Book) card(rank int) []byte {
 	return cards[begin:end]
 }
 
-// appendBook appends the encoded book of cards, which are encoded and in rank order. If a rank has no card,
-// its element is nil.
+// appendBook appends an encoded book. The elements of cards are the encoded cards in rank order. If a rank
+// has no card, its element is nil.
 func appendBook(dst []byte, cards [][]byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(cards)))
 	at := uint32(0)

@@ -244,8 +244,8 @@ func (c *Council) decide(key round, k *count) *Decision {
 	return d
 }
 
-// Revoke records a revocation. It returns true for the first revocation of a communicator, which the caller
-// has to pass on to the ranks.
+// Revoke records a revocation. It returns true for the first revocation of a communicator. The caller then
+// has to pass the revocation on to the ranks.
 func (c *Council) Revoke(comm uint64) bool {
 	if c.revoked[comm] {
 		return false

@@ -180,7 +180,7 @@ func TestOverlappingAgreements(t *testing.T) {
 }
 
 // The Council refuses a vote that no member can have given. If the votes in one agreement have different
-// purposes, the decision has no purpose, by which every voter detects the mismatch.
+// purposes, the decision has no purpose, so that every voter detects the mismatch.
 func TestWrongVotes(t *testing.T) {
 	c := bootstrap.NewCouncil(4)
 	good := bootstrap.Vote{Comm: 1, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{0, 2}}

@@ -8,16 +8,20 @@ import (
 )
 
 // Deadlocked returns the ranks of a world that wait and can never continue, in ascending order. list has the
-// reports of the ranks. left reports whether a rank without a report has left the job in order. Deadlocked
-// assumes that a rank can continue if the rank has neither reported nor left.
+// reports of the ranks. left reports whether a rank without a report has left the job in good order.
+// Deadlocked assumes that a rank can continue if the rank has neither reported nor left.
 //
 // A rank is dead in two cases. In the first case, it has left the job. In the second case, three conditions
-// hold: the rank is stuck (Doing.Stuck), no message to the rank is in flight, and every rank that could end
-// one of its waits or send a message to its actors is dead. The result has the dead ranks that wait and have
-// not left their program. The other dead ranks have finished, or have only idle actors. The set of dead ranks
-// is the largest set that meets this definition. At first, the set has all ranks that are stuck or have left.
-// Each stuck rank that waits for a rank outside the set is then removed, until no such rank is left (E.
-// Knapp, "Deadlock detection in distributed databases", ACM Computing Surveys 19 (1987), the OR model).
+// hold:
+//   - The rank is stuck (Doing.Stuck).
+//   - No message to the rank is in flight.
+//   - Every rank that could end a wait of the rank, or send a message to its actors, is dead.
+//
+// The result has the dead ranks that wait and have not left their program. The other dead ranks have finished,
+// or have only idle actors. The set of dead ranks is the largest set that meets this definition. At first, the
+// set has all ranks that are stuck or have left. Each stuck rank that waits for a rank outside the set is then
+// removed, until no such rank is left (E. Knapp, "Deadlock detection in distributed databases", ACM Computing
+// Surveys 19 (1987), the OR model).
 func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	reports := byRank(list, size)
 	dead := make([]bool, size) // initially true for a rank that is stuck or has left the job
@@ -102,8 +106,8 @@ func awaiting(reports []*Doing) []int {
 	return ranks
 }
 
-// waiters finds the ranks that wait for a rank. It indexes them by a text of ranks, which is a Wait.Among or
-// a Doing.Serves. Each text is parsed once, even if many ranks have the same text.
+// waiters finds the ranks that wait for a rank. It indexes the waiting ranks by a text of ranks, which is a
+// Wait.Among or a Doing.Serves. Each text is parsed once, even if many ranks have the same text.
 type waiters struct {
 	ranks map[string][]int // by text: the ranks that wait for the ranks in the text
 	one   map[int][]string // by rank: the texts with a range that consists of this rank alone

@@ -26,13 +26,14 @@ func finished(rank int) bootstrap.Doing {
 	return bootstrap.Doing{Rank: rank, Size: 6, Finished: true, Stuck: 1}
 }
 
-// with returns d with the frame counts of lanes.
+// with returns d with the field Lanes set to lanes.
 func with(d bootstrap.Doing, lanes ...bootstrap.Lane) bootstrap.Doing {
 	d.Lanes = lanes
 	return d
 }
 
-// serving returns d with ranks as the ranks whose messages may wake the actors of d's rank.
+// serving returns d with the field Serves set to ranks. Messages of these ranks may wake the actors of d's
+// rank.
 func serving(d bootstrap.Doing, ranks string) bootstrap.Doing {
 	d.Serves = ranks
 	return d

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// takeVote acts on the vote frame of a rank, whose body is a poll with one vote.
+// takeVote acts on a vote frame of a rank. The body of the frame is a poll with one vote.
 func (s *Server) takeVote(rank int, body []byte) error {
 	p, err := parsePoll(body, len(s.members))
 	if err == nil && !p.isOf(rank) {
@@ -31,8 +31,8 @@ func (p *poll) isOf(rank int) bool {
 	return len(p.ballots) == 1 && len(p.ballots[0].voters) == 1 && p.ballots[0].voters[0] == rank
 }
 
-// takePoll acts on a poll frame of a relay, which has the votes of ranks of its node. by is one of these
-// ranks.
+// takePoll acts on a poll frame that a relay has sent. The frame has votes of ranks of the relay's node. by
+// is one of these ranks.
 func (s *Server) takePoll(by int, body []byte) error {
 	p, err := parsePoll(body, len(s.members))
 	if err != nil {

@@ -59,10 +59,10 @@ func (d *Door) Port() uint16 { return d.l.port }
 // closed.
 func (d *Door) Close() error { return d.l.file.Close() }
 
-// Serve calls arrive for each connection that has proved that it knows the secret, in a goroutine per
-// connection. number is the number that the process claims. Two connections may have the same number, because
-// a process that has lost its connection connects again. arrive owns the connection. The deadline for the
-// proof is still set on the connection. Serve returns when the door is closed.
+// Serve calls arrive for each connection whose peer has proved that it knows the secret. Each call is in a
+// goroutine of its own. number is the number that the process claims. Two connections may have the same
+// number, because a process that has lost its connection connects again. arrive owns the connection. The
+// deadline for the proof is still set on the connection. Serve returns when the door is closed.
 func (d *Door) Serve(arrive func(number int, conn *os.File)) error {
 	for {
 		conn, err := d.l.accept()

@@ -24,14 +24,15 @@ type Foreign struct {
 	job string // identifies the job among all jobs of the user; "" if no variable identifies it
 }
 
-// foreign lists the variables by which launchers number the processes of a job. The first entry whose
-// variables rank and size are both set counts, even if size is 1. The second entry is for all launchers that
-// offer PMI-1, such as MPICH's mpiexec, srun --mpi=pmi2 and flux run. The entry for Slurm's srun has
-// variables of a job step, because a batch script, which is one process, has only the variables of the job.
-// The first entry for mpiexec is for a process that has not inherited the connection of mpiexec. The second
-// entry for mpiexec is for an mpiexec that sends rank and size only over a connection to PMI_PORT. This entry
-// has the variables of the local rank and the local size instead. The last entries are for the platforms that
-// start containers. job lists variables whose values, taken together, identify the job among the user's jobs.
+// foreign lists the variables by which launchers number the processes of a job. Of the entries whose
+// variables rank and size are both set, the first one is used, even if size is 1. The second entry is for
+// all launchers that offer PMI-1, such as MPICH's mpiexec, srun --mpi=pmi2 and flux run. The entry for
+// Slurm's srun has variables of a job step, because a batch script, which is one process, has only the
+// variables of the job. The first entry for mpiexec is for a process that has not inherited the connection
+// of mpiexec. The second entry for mpiexec is for an mpiexec that sends rank and size only over a connection
+// to PMI_PORT. This entry has the variables of the local rank and the local size instead. The last entries
+// are for the platforms that start containers. job lists variables whose values, taken together, identify
+// the job among the user's jobs.
 var foreign = []struct {
 	launcher, rank, size, local string
 	pmi                         bool
@@ -53,7 +54,7 @@ const (
 	podsOfJob     = "Kubernetes"
 )
 
-// EnvJoined is the variable that identifies the job of another launcher that a process has joined. The child
+// EnvJoined is the variable that identifies which job of another launcher a process has joined. The child
 // processes of a rank inherit the variables of the launcher. [Join] sets EnvJoined so that these child
 // processes do not join the job in place of the rank.
 const EnvJoined = "GORUN_JOINED"

@@ -13,7 +13,7 @@ import (
 func TestForeignLaunchers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		env  map[string]string
-		want bootstrap.Foreign // the zero value if no foreign launcher must be found
+		want bootstrap.Foreign // the zero value if FindForeign must return false
 
 		joins bool // whether the processes can find each other
 	}{

@@ -53,8 +53,8 @@ func (h *host) serve(rank int) {
 	h.server.Gone(rank, cause)
 }
 
-// observe acts on the events of a rank. If a rank aborts the job, observe ends the job. It prints no reason,
-// because the rank that aborts has printed the reason itself.
+// observe acts on the events of a rank. If a rank aborts the job, observe ends the job. observe prints no
+// reason, because the rank that aborts has printed the reason itself.
 func (h *host) observe(e Event) {
 	if e.Kind == EventAborted {
 		h.end(fmt.Sprintf("rank %d aborted the job with code %d: %s", e.Rank, e.Code, e.Text))

@@ -63,9 +63,9 @@ const (
 
 // Values of EnvEncrypt.
 const (
-	EncryptYes  = "yes"  // all connections; they use TCP only
+	EncryptYes  = "yes"  // all connections, which then use TCP only
 	EncryptNo   = "no"   // no connections
-	EncryptAuto = "auto" // the connections over TCP, if a rank has a public address for them
+	EncryptAuto = "auto" // the connections over TCP, if at least one rank listens at a public address
 )
 
 // Policies after the first failure of a rank, as in Job.OnFailure.

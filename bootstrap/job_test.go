@@ -96,7 +96,7 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// FuzzJob checks that ParseJob returns an error or a consistent job that survives Environ and
+// FuzzJob checks that ParseJob returns an error or a consistent job, which is the same after Environ and
 // ParseJob.
 func FuzzJob(f *testing.F) {
 	whole := strings.Join(someJob().Environ(), "\n")

@@ -9,10 +9,10 @@ type Link struct {
 	states [RankGone + 1]int // by state: the number of ranks of the link in that state
 }
 
-// Link makes conn the connection to the given ranks. The caller does not call Serve for these ranks. They are
-// all ranks of one node, or all ranks of several nodes that pass frames on to each other. The server writes
-// whole frames to conn. The other end must pass each frame to Relay.Tell. A slow conn delays no ranks of
-// other links. Link must be called before the first Take for these ranks.
+// Link makes conn the connection to the given ranks. The caller does not call Serve for these ranks. The
+// given ranks are all ranks of one node, or all ranks of several nodes that pass frames on to each other.
+// The server writes whole frames to conn. The other end must pass each frame to Relay.Tell. A slow conn
+// delays no ranks of other links. Link must be called before the first Take for these ranks.
 func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	l := NewLink(conn)
 	s.mu.Lock()

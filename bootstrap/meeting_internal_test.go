@@ -21,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
-// parsePoint returns the meeting point that encode has encoded in at most 1000 bytes, and refuses
+// encode encodes a meeting point in at most 1000 bytes. parsePoint returns the same point, and refuses
 // malformed text.
 func TestPoints(t *testing.T) {
 	p := point{secret: NewSecret()}
@@ -227,8 +227,8 @@ func TestStrangersMakeRoom(t *testing.T) {
 	}
 }
 
-// The deadline of the whole meeting applies to the proof of rank 0 to its own server. Before this proof, rank
-// 0 may have to wait for the last rank in a barrier of the launcher.
+// Rank 0 proves to its own server that it knows the secret. The deadline of the whole meeting applies to
+// this proof, because rank 0 may first have to wait for the last rank in a barrier of the launcher.
 func TestRank0ProvesItselfLate(t *testing.T) {
 	until := time.Now().Add(20 * time.Second)
 	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})

@@ -25,7 +25,7 @@ const (
 	kindRefused  kind = 39 // to all ranks, if there is no job: 4 bytes 0, reason
 )
 
-// visitor is the end that rank 0 has of the connection to a rank.
+// visitor is rank 0's end of the connection to a rank.
 type visitor struct {
 	in       *bufio.Reader
 	conn     *os.File
@@ -76,7 +76,7 @@ func (m *meeting) gather(d *Door, own *os.File) error {
 		err = m.start()
 	}
 	if err != nil {
-		for _, v := range slices.Backward(m.ranks) { // last rank 0: this process may end when rank 0 gets the frame
+		for _, v := range slices.Backward(m.ranks) { // rank 0 is last: this process may end after that frame
 			if v != nil {
 				_ = v.send(kindRefused, numbered(0, err.Error())) // errors are ignored: the job does not begin
 				_ = v.conn.Close()

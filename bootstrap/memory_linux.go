@@ -62,7 +62,7 @@ func nodeMemory(ranks int, shelf int64, generations int) (*os.File, int64, *Shel
 }
 
 // mapShelf maps the shelf, which is the part of the node memory behind the ranges of the ranks. The shelf
-// stays mapped until the process ends. It returns nil if the node memory has no shelf.
+// stays mapped until the process ends. mapShelf returns nil if the node memory has no shelf.
 func mapShelf(memory *os.File, job Job) ([]byte, error) {
 	st, err := memory.Stat()
 	if err != nil {

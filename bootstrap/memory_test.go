@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// Node memory takes no memory before its first use. Its range for each rank has a power of two of bytes. A
-// process can neither resize it nor seal it against writes.
+// Node memory takes no memory before its first use. The length in bytes of each rank's range is a power of
+// two. A process can neither resize the node memory nor seal it against writes.
 func TestNodeMemoryIsSparseAndKeepsItsSize(t *testing.T) {
 	for _, ranks := range []int{1, 3, 256, 4096} {
 		f, each, err := bootstrap.NodeMemory(ranks)

@@ -57,8 +57,8 @@ type passage struct {
 	files []*os.File // not taken yet, in the order in which they arrived
 }
 
-// newPassage returns a reader of conn, and the passage that keeps the descriptors passed over it. If conn
-// is not a socket, the reader is conn itself, and the passage stays empty.
+// newPassage returns a reader of conn, and the passage that keeps the descriptors that are passed over conn.
+// If conn is not a socket, the reader is conn itself, and the passage stays empty.
 func newPassage(conn io.Reader) (io.Reader, *passage) {
 	if c, ok := conn.(syscall.Conn); ok {
 		if raw, err := c.SyscallConn(); err == nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// point is the place at which the ranks that another launcher has started meet, with the secret by which they
-// authenticate each other. Rank 0 makes the point. No other value is passed through the launcher or through a
-// file.
+// point tells the ranks that another launcher has started where they meet: it has the addresses of rank 0.
+// It also has the secret by which the ranks authenticate each other. Rank 0 makes the point, and passes it
+// to the other ranks through the launcher or through a file. No other value is passed in this way.
 type point struct {
 	secret    [32]byte
 	addresses []Address // addresses of rank 0, at least one

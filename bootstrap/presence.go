@@ -26,10 +26,10 @@ const (
 	presenceBytes = 16 + witnessBytes + 128
 )
 
-// Witness identifies an open file of a process, which contains a nonce. Another process that can read the
+// Witness identifies an open file of a process. The file contains a nonce. Another process that can read the
 // nonce through /proc is on the same node. A process in a container with another PID namespace cannot read
-// the nonce. Neither can a process on another machine, even if it has the same boot ID, such as a copy of a
-// snapshot. The file has no name that could remain after the job.
+// the nonce. Nor can a process on another machine, even if that machine has the same boot ID, as a copy of a
+// snapshot has. The file has no name that could remain after the job.
 type Witness struct {
 	PID, FD int
 	Nonce   [nonceBytes]byte

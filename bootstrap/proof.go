@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// The handshake of a connection to a Door. The two sides are a rank and rank 0 if another launcher has
-// started them, or an agent in a container and the launcher. Before either side reads anything else, both
-// sides prove that they know the secret. The table lists the messages between rank 0 and another rank. "both
-// nonces" means the nonce of the rank, followed by the nonce of rank 0.
+// The handshake of a connection to a Door. If another launcher has started the ranks, the two sides are a
+// rank and rank 0. Otherwise, they are an agent in a container and the launcher. Before either side reads
+// anything else, both sides prove that they know the secret. The table lists the messages between rank 0 and
+// another rank. "both nonces" means the nonce of the rank, followed by the nonce of rank 0.
 //
 //	rank     "gorun-join\x02", 4 bytes rank, 16 bytes nonce
 //	rank 0   16 bytes nonce, 16 bytes HMAC("0", rank, both nonces)

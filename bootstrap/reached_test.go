@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// in returns the report of a rank, in a world of 64, that is in the given collective operations.
+// in returns the report of a rank of a world of 64 ranks. The rank is in the given collective operations.
 func in(rank int, operations ...string) bootstrap.Doing {
 	return bootstrap.Doing{Rank: rank, Size: 64, In: operations}
 }

@@ -99,8 +99,8 @@ type Next struct {
 	Shelf  *Shelf
 	// Describe returns the identity of a rank of this node.
 	Describe func(rank int) Job
-	// Links has the ranks of other nodes by the link that reaches them. The server sends Plan to the relays
-	// of these links, see [Relay.OnRenewal]. A call of Relay.Renew does not use Links and Plan.
+	// Links maps each link to the ranks of other nodes that it reaches. The server sends Plan to the relays
+	// of these links, see [Relay.OnRenewal]. Relay.Renew uses neither Links nor Plan.
 	Links map[*Link][]int
 	Plan  []byte
 }
@@ -139,10 +139,10 @@ func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 
 // Renew begins the next generation of the job, in which the lost ranks are started again and all other ranks
 // rejoin. The exchange, fences and reports begin anew. The server ignores frames that ranks still send for an
-// older generation. Renew returns false and does nothing if there is an error, if n.Lost is empty, if a rank
-// has left the job, or if a fence is complete. A complete fence prevents a renewal because ranks may be
-// leaving the job, so that the lost ranks would have no peers. The caller serves the new processes with
-// Serve.
+// older generation. Renew returns false and does nothing if an error occurs or if n.Lost is empty. It also
+// does so if a rank has left the job, if Gone was called for a rank, or if a fence is complete. A complete
+// fence prevents a renewal because ranks may be leaving the job, so that the lost ranks would have no peers.
+// The caller serves the new processes with Serve.
 func (s *Server) Renew(n Next) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 	}
 }
 
-// rejoin lets all ranks except the rank but enter the next generation.
+// rejoin lets all ranks enter the next generation, except the rank that the argument but names.
 func (w *world) rejoin(t *testing.T, but, generation int) {
 	t.Helper()
 	for rank, s := range w.sessions {

@@ -20,8 +20,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A session refuses a frame that is longer than the largest book of its world, and a frame that is longer
-// than the largest text.
+// A session refuses a frame that is longer than the largest book of its world and the largest text together.
 func TestAFrameIsAsLongAsTheWorldAllows(t *testing.T) {
 	for name, c := range map[string]struct {
 		size  int

@@ -1,7 +1,7 @@
 package bootstrap
 
-// selfReliant has the duties of an agent that a rank performs itself if a launcher other than gorun has
-// started it.
+// selfReliant has those duties of an agent that a rank performs itself if a launcher other than gorun has
+// started the rank.
 type selfReliant interface {
 	// finalize leaves the launcher's job. It is called after the session has left gorun's job.
 	finalize() error

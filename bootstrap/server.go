@@ -18,7 +18,7 @@ const (
 	EventAborted                        // the rank ends the job with Code; Text is the reason
 	EventFinalized                      // the rank has left the job on purpose
 	EventReport                         // Text is the answer to the dump with the number Code
-	EventFailed                         // the rank is about to end with the error Text; Origin has caused it
+	EventFailed                         // the rank is about to end with the error Text, caused by rank Origin
 	EventHandled                        // the program has recovered from the loss of the rank with the number Code
 	EventStalled                        // the rank has been waiting for some time; Text is its report
 )
@@ -86,7 +86,7 @@ type Server struct {
 
 	mu      sync.Mutex // orders the frames to the ranks; guards the fields below
 	members []member   // by rank
-	near    []int      // ranks without a link, except for some that have ended or left; nil before the first tell
+	near    []int      // ranks without a link; tell removes those that ended or left; nil before the first tell
 	links   []*Link
 	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // number of ranks that have neither handed in a card nor left nor ended
@@ -150,8 +150,8 @@ func readFrames(rank int, conn io.Reader, take func(k kind, body []byte) error) 
 	}
 }
 
-// Take acts on one frame of a linked rank. frame is the frame without its length, as a Relay passes it to its
-// function up.
+// Take acts on one frame of a linked rank. frame is the frame without its length, in the form in which a
+// Relay passes a frame to up.
 func (s *Server) Take(rank int, frame []byte) error {
 	if len(frame) == 0 {
 		return fmt.Errorf("rank %d: bootstrap: frame without a kind: %w", rank, ErrMalformed)
@@ -209,7 +209,7 @@ func (s *Server) Formed() bool {
 	return s.missing <= 0
 }
 
-// Dump asks every joined rank for a report and returns the number of ranks asked. The answers contain the
+// Dump asks every joined rank for a report, and returns the number of these ranks. The answers contain the
 // parameter number, by which the caller distinguishes them from answers to an earlier dump.
 func (s *Server) Dump(number int) int {
 	s.mu.Lock()
@@ -350,8 +350,8 @@ func (s *Server) arrived() {
 
 // tell sends a frame to every rank that has reached the state from and has neither left nor ended. If a link
 // has such a rank, tell sends the frame to the link, and so to all ranks of the link. Callers hold mu. tell
-// does not visit linked ranks one by one. That would take too long if many ranks are lost at once, because
-// tell is called for each lost rank.
+// does not visit linked ranks one by one, because tell is called for each lost rank, and many ranks may be
+// lost at once.
 func (s *Server) tell(k kind, body []byte, from RankState) {
 	frame := appendFrame(nil, k, body)
 	if s.near == nil {

@@ -141,8 +141,8 @@ func (s *Session) Memory() *os.File { return s.memory }
 // Secret returns the job secret, which all ranks of the job know.
 func (s *Session) Secret() [32]byte { return s.secret }
 
-// Notices returns the channel of notices. It is closed after Finalize or
-// AgentLost. In a world of one, it has no values and is never closed.
+// Notices returns the channel of notices. The channel is closed after Finalize or AgentLost. In a world of
+// one, it has no values and is never closed.
 func (s *Session) Notices() <-chan Notice { return s.notices }
 
 // Lost returns a channel that is closed when the connection to the agent has ended. In a world of one, it

@@ -93,7 +93,7 @@ func (s *simulated) generation(session *bootstrap.Session, p *process) error {
 	return session.Fence(context.Background())
 }
 
-// listen passes the decisions that a session receives to a channel until stop is called, as a World does.
+// listen passes decisions from a session to a channel until stop is called, as a World does.
 func listen(session *bootstrap.Session) (_ <-chan *bootstrap.Decision, stop func()) {
 	decisions, stopping, stopped := make(chan *bootstrap.Decision, 16), make(chan struct{}), make(chan struct{})
 	go func() {

@@ -115,8 +115,8 @@ func culprits(list []Doing, awaited []bool) []string {
 	return parts
 }
 
-// suspicious is the time without a call of gorun after which the line that a rank executes may be the cause
-// of a hang. Most programs compute for less time between two calls.
+// suspicious is a time. If a rank does not call gorun for that long, the line that it executes may be the
+// cause of a hang. Most programs compute for less time between two calls.
 const suspicious = 2 * time.Second
 
 // quiet returns the time since the rank last called gorun or ended a wait, rounded for printing.

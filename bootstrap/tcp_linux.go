@@ -20,8 +20,8 @@ const (
 	// the kernel sends a probe every keepInterval seconds. If the other machine answers none of keepCount
 	// probes, the connection is lost.
 	keepIdle, keepInterval, keepCount = 2, 1, 3
-	// unsentTimeout is the time, in milliseconds, after which the connection is lost if sent bytes are not
-	// acknowledged.
+	// unsentTimeout is a time in milliseconds. If the peer does not acknowledge sent bytes within this time,
+	// the kernel ends the connection.
 	unsentTimeout = 5000
 )
 

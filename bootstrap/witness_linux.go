@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewWitness makes a witness of this process, which is valid while the returned file is open.
+// NewWitness makes a witness of this process. The witness is valid while the returned file is open.
 func NewWitness() (*os.File, Witness, error) {
 	w := Witness{}
 	_, _ = rand.Read(w.Nonce[:]) // never fails
@@ -62,8 +62,8 @@ func (w Witness) Find() string {
 }
 
 // apart returns "" if this process and the process of the witness are in one PID namespace, otherwise the
-// reason why they may not be. Ranks of a node must be in one PID namespace, because they read each other's
-// memory by process ID.
+// reason why they may be in different ones. Ranks of a node must be in one PID namespace, because they read
+// each other's memory by process ID.
 func (w Witness) apart() string {
 	var theirs, ours unix.Stat_t
 	err := errors.Join(unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", w.PID), &theirs), unix.Stat("/proc/self/ns/pid", &ours))

@@ -15,7 +15,7 @@
 //     Poll. A refused operation has had no effect.
 //   - A full lane gets room when the peer polls. The peer need not ring this rank when the lane
 //     gets room, because a rank with refused operations polls, or sleeps for a bounded time. A
-//     transport may nevertheless ring a rank that has armed after its operation was refused
+//     transport may nevertheless ring a rank that was refused an operation and has then armed
 //     (package shm does).
 //   - Only Poll reports arrivals, completions and losses, by calling the Handler on the
 //     goroutine that called Poll. No other method calls the Handler.

@@ -27,8 +27,8 @@ type Caps struct {
 	Put bool
 	// FetchAdd is true if this rank can add to a 64-bit word of the peer atomically.
 	FetchAdd bool
-	// Handover is true if Map maps memory of the peer's arena, so that a message can hand over
-	// memory by sending its key.
+	// Handover is true if Map maps memory of the peer's arena, so that a sender can hand over memory
+	// by sending the key of the memory.
 	Handover bool
 	// CostlySend is true if a Send costs several times as much as the copying of a small message.
 	// It is then better if waiting messages share one Send.
@@ -57,8 +57,8 @@ const (
 	AccessAtomic                    // peers may FetchAdd
 )
 
-// Key names exposed memory. It is plain data that messages contain. A Key has a meaning only for
-// endpoints to the rank that owns the memory.
+// Key names exposed memory. It is plain data, so that messages can contain it. A Key has a meaning
+// only for endpoints to the rank that owns the memory.
 type Key struct {
 	// Addr is the address or offset of the first byte. The owner of the memory defines whether Addr
 	// is an address or an offset.
@@ -79,8 +79,7 @@ type Handler interface {
 	// FetchAdd, value is the old value of the word. For a Get or Put, value is 0. After an error
 	// the contents of dst are undefined, but the transport no longer accesses dst.
 	Completed(peer int, token uint64, value uint64, err error)
-	// Down reports the loss of a peer, once, after every operation on it was
-	// completed with an error.
+	// Down reports the loss of a peer, once, after every operation on the peer was completed.
 	Down(down *PeerDown)
 }
 
@@ -101,24 +100,24 @@ type Transport interface {
 	// work. The error concerns the transport as a whole. Handler.Down reports an error of a single
 	// peer.
 	Poll(h Handler, budget int) (int, error)
-	// Arm makes the transport ring the rank's Sleeper at the next arrival, until Disarm. If a
-	// message or event has already arrived, or if a bulk transfer in flight needs Poll, Arm returns
-	// false and does not arm the transport.
+	// Arm makes the transport ring the rank's Sleeper at the next arrival, if it comes before Disarm.
+	// If a message or event has already arrived, or if a bulk transfer in flight needs Poll, Arm
+	// returns false and does not arm the transport.
 	Arm() bool
 	// Disarm cancels Arm. It may be called when the transport is not armed.
 	Disarm()
 	// Expose makes b accessible to peers for the operations in access. Any other operation on b
 	// fails with ErrBadKey and accesses no memory. There is one exception: the whole of an arena
 	// may always be accessible to peers. The caller must keep b reachable until Conceal. If access
-	// is only AccessRead, the caller must not change b until Conceal, because peers may read a copy
-	// of b.
+	// is only AccessRead, the caller must not change b until Conceal, because Expose may copy b, and
+	// peers then read the copy.
 	Expose(b []byte, access Access) (Key, error)
 	// Conceal ends an Expose. When it returns nil, no peer accesses the memory any more. An error
 	// says why a peer may still access the memory.
 	Conceal(k Key) error
 	// MarkDown tells the transport that the process of this peer has ended, for example that the
 	// node agent has reaped the process. The engine also calls MarkDown when it gives the peer
-	// up. The next Poll reports the loss. Any goroutine may call it at any time.
+	// up. The next Poll reports the loss. Any goroutine may call MarkDown at any time.
 	MarkDown(peer int, cause error)
 	// Close ends every connection and frees the resources of the transport. Peers see
 	// an orderly end, not a loss.

@@ -38,11 +38,11 @@ const (
 	// createNone returns errRange.
 	createNone creation = iota
 	// createMissing is for peers. It allocates a span if no chunk of the range exists. Otherwise it
-	// returns errSplit, because the contents of the chunk belong to the owner.
+	// returns errSplit, because the contents of an existing chunk belong to the owner.
 	createMissing
 	// createAll is for the owner. It allocates a span that replaces existing chunks that lie wholly
 	// in the range, because the caller owns these chunks and their contents. If an existing chunk
-	// lies only partly in the range, it returns errSplit.
+	// lies only partly in the range, createAll returns errSplit.
 	createAll
 )
 

@@ -38,7 +38,8 @@ type bulkOp struct {
 	token uint64
 	// done counts the bytes that were copied.
 	done int
-	// value is the delta of a FetchAdd. When the FetchAdd is done, it is the old value of the word.
+	// value is the delta of a FetchAdd. When the FetchAdd is done, value is the old value of the
+	// word.
 	value uint64
 	// finished is true if the operation has ended and has to be completed, with the error err.
 	finished bool

@@ -98,8 +98,8 @@ func (e *endpoint) recognize() error {
 
 // prove checks that the process ID of the peer still names the peer. If the last check was less
 // than proofHolds ago, prove relies on that check. After the peer has ended and was reaped, another
-// process may get the ID. If this rank was stopped during this time, another process may have the
-// ID before this rank is notified of the loss.
+// process may get the ID. If this rank was stopped meanwhile, that process may have the ID before
+// this rank is notified of the loss.
 func (e *endpoint) prove() error {
 	now := time.Since(e.t.born)
 	if now-e.reach.proved < proofHolds {
@@ -112,8 +112,8 @@ func (e *endpoint) prove() error {
 	return err
 }
 
-// read copies from private memory of the peer. It calls prove after the copy, so that it is certain
-// that the bytes, or the error that there is no memory at addr, come from the peer.
+// read copies from private memory of the peer. It calls prove after the copy. Only then is it certain
+// that the bytes come from the peer, or that the peer has no memory at addr.
 func (e *endpoint) read(b []byte, addr uint64) (int, error) {
 	n, err := e.t.reader(e.reach.pid, b, addr)
 	if stranger := e.prove(); stranger != nil {

@@ -10,12 +10,13 @@
 //
 // # Lanes
 //
-// Small messages from one rank to another travel in one ordered lane. A lane begins in the
-// receiver's inbox, a ring for many producers. After some messages the sender claims one of the
-// receiver's few rings, announces the ring by its last record in the inbox, and continues in the
-// ring. When the sender gives the ring back, its last record in the ring announces that the lane
-// continues in the inbox and that the ring is free. Because the number of rings of a receiver is
-// fixed, the memory grows with the number of ranks, and not with the number of pairs of ranks.
+// Small messages from one rank to another travel in one ordered lane. A lane begins in the receiver's
+// inbox, a circular queue with many producers. After some messages the sender claims one of the
+// receiver's few rings, announces the ring by the lane's last record in the inbox, and continues in
+// the ring. When the sender gives the ring back, the lane's last record in the ring announces that
+// the lane continues in the inbox and that the ring is free. Because the number of rings of a
+// receiver is fixed, the memory grows with the number of ranks, and not with the number of pairs of
+// ranks.
 //
 //	                 inbox (all peers)          ring (one peer)
 //	write a message  claim a slot by CAS        one store
@@ -26,9 +27,9 @@
 //
 // If the key names arena memory, Get and Put copy directly from or to the peer's arena.
 // For other memory (private memory) they use process_vm_readv and process_vm_writev, if a probe shows
-// that these calls work. Otherwise they copy through staging buffers, which both sides fill and empty
-// in their Polls. If the calls work, a Get of 32 KiB or more from private memory uses one of three
-// methods, chosen by the times measured for its size (tuner.go):
+// that these calls work. Otherwise Get and Put copy through staging buffers, which both sides fill
+// and empty in their Polls. If the calls work, a Get of 32 KiB or more from private memory uses one
+// of three methods, chosen by the times measured for its size (tuner.go):
 //
 //	alone   the reader copies with process_vm_readv
 //	shared  the owner, if it polls, also copies, from the back with process_vm_writev

@@ -140,9 +140,9 @@ func (e *endpoint) put(kind uint8, h transport.Header, payload []byte) error {
 	return nil
 }
 
-// refused returns the error of a record for which the lane had no room. If the peer is not
-// closed, it adds the endpoint to Transport.blocked, so that Arm asks the peer to ring when
-// there is room.
+// refused returns the error of a record for which the lane had no room. If the peer is not closed,
+// refused adds the endpoint to Transport.blocked, so that Arm asks the peer to ring when there is
+// room.
 func (e *endpoint) refused() error {
 	if atomic.LoadUint64(e.control.word(offState))&stateMask == stateClosed {
 		return e.t.failure("send", e.peer, transport.ErrClosed)
@@ -174,7 +174,7 @@ func (e *endpoint) introduce() error {
 	return nil
 }
 
-// alerted handles the bits of a that concern this rank. a is the peer's alert word. It wakes the
+// alerted handles the bits of a, the peer's alert word, that concern this rank. alerted wakes the
 // peer if the peer is armed, and gives the ring back if the peer wants the ring.
 func (e *endpoint) alerted(a uint64) {
 	if a&alertArmed != 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Explain describes how private memory of a peer is copied. It probes whether direct copies work,
-// even if no Get has probed it before, and reports a later refusal of the system.
+// Explain describes how private memory of a peer is copied. If no Get has probed whether direct
+// copies work, Explain makes the probe. It also reports a later refusal of the system.
 func TestExplainProbes(t *testing.T) {
 	needsAlone(t)
 	const head, tail = "rank 1: shm, lane inbox, private memory ", ", arena mapped"

@@ -87,10 +87,10 @@ func TakeRing(t *Transport, rank int) int {
 // writer plus one, or 0 if the ring is free.
 func RingOwner(t *Transport, ring int) uint64 { return *ringOwner(t.control, ring) }
 
-// AskBack requests the writer of a ring of a transport to return it.
+// AskBack makes a transport ask the writer of one of its rings to return the ring.
 func AskBack(t *Transport, ring int) { atomic.OrUint64(t.alert, alertRing(ring)) }
 
-// AskedBack reports whether the writer of a ring is requested to return it.
+// AskedBack reports whether a transport asks the writer of a ring to return the ring.
 func AskedBack(t *Transport, ring int) bool {
 	return atomic.LoadUint64(t.alert)&alertRing(ring) != 0
 }
@@ -154,8 +154,8 @@ func Note(t *Transport, rank int, kind uint8, h transport.Header) error {
 	return t.endpoint(rank).put(kind, h, nil)
 }
 
-// CountDirect makes a transport call the function before ahead of every direct read. It returns a
-// pointer to the number of bytes that direct reads have read.
+// CountDirect makes a transport call its argument before each direct read. It returns a pointer to
+// the number of bytes that direct reads have read.
 func CountDirect(t *Transport, before func()) *int {
 	read, n := t.reader, new(int)
 	t.reader = func(pid int, b []byte, addr uint64) (int, error) {

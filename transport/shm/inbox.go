@@ -7,10 +7,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// The inbox is a ring for many producers and one consumer. Its data consists of slots of one cache
-// line. A record takes consecutive slots that do not cross the end of the data. A separate index
-// has one word per slot. The index never holds payload. Suppose that a producer loads the tail and
-// is then suspended for a whole lap. It then finds another lap number in the index, so its
+// The inbox is a circular queue with many producers and one consumer. Its data consists of slots of
+// one cache line. A record takes consecutive slots that do not cross the end of the data. A separate
+// index has one word per slot. The index never holds payload. Suppose that a producer loads the tail
+// and is then suspended for a whole lap. It then finds another lap number in the index, so its
 // compare-and-swap fails.
 //
 // The index word:

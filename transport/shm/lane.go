@@ -35,9 +35,9 @@ func ringOwner(control segment, number int) *uint64 {
 	return control.word(offOwners + number*8)
 }
 
-// leaveInbox tries to move the lane into a ring of the peer. It claims a free ring and announces
-// the ring by a kindLane record. This is the lane's last record in the inbox. If there is no free
-// ring, or no room in the inbox for this record, the lane stays in the inbox.
+// leaveInbox tries to move the lane into a ring of the peer. It claims a free ring and announces the
+// ring by a kindLane record, which is the lane's last record in the inbox. If there is no free ring,
+// or no room in the inbox for this record, the lane stays in the inbox.
 func (e *endpoint) leaveInbox() {
 	me := uint64(e.t.cfg.LocalRank) + 1
 	for k := range ringsPerRank {

@@ -79,9 +79,8 @@ const (
 	ringLines    = ringBytes / lineBytes
 
 	// maxEager is the length in bytes of the longest payload of one record. A record and
-	// the skip before it must fit into three quarters of a ring, because the reader gives
-	// space back by the quarter. A ring holds three of the longest records
-	// (docs/adr/0029).
+	// the skip before it must fit into three quarters of a ring, because the reader gives space back
+	// in quarters. A ring holds three of the longest records (docs/adr/0029).
 	maxEager = 16 << 10
 
 	layoutMagic   = 0x6d68736e75726f67 // "gorunshm", little endian

@@ -59,7 +59,7 @@ func TestRecordsArePublished(t *testing.T) {
 }
 
 // ringEnds returns a function that puts a record into a ring and one that gets a record from it. The
-// latter also returns a function that frees the record, or nil if the ring is empty.
+// second function also returns a function that frees the record, or nil if the ring is empty.
 func ringEnds(fence bool) (func(transport.Header, []byte) verdict, func() (transport.Header, []byte, func())) {
 	s, head := heapSegment(ringBytes), new(uint64)
 	w, r := newRingWriter(s, head, fence), newRingReader(s, head)

@@ -43,7 +43,7 @@ func TestReusedProcessID(t *testing.T) {
 				}
 				l := &log{}
 				poll(t, ts[0], l, 500)
-				if len(l.done) > 0 { // complete: the operation needed fewer copies than the variable before says
+				if len(l.done) > 0 { // the operation has completed before the process ID was reused
 					require.NoError(t, l.done[0].err)
 					require.Equal(t, source, dst)
 					continue
@@ -89,9 +89,9 @@ func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
 	}
 }
 
-// Once the loss of a peer is known, its process is neither read nor written, even while the loss
-// cannot be reported yet. In this test the loss cannot be reported, because a live rank has an
-// unpublished claim in the inbox before the peer's last message.
+// Once the loss of a peer is known, the memory of its process is neither read nor written, even while
+// the loss cannot be reported yet. In this test the loss cannot be reported, because a live rank has
+// an unpublished claim in the inbox before the peer's last message.
 func TestNoCopyAfterLoss(t *testing.T) {
 	needsAlone(t)
 	ts, node := mapped(t, 3, shm.Config{})

@@ -58,8 +58,8 @@ type Transport struct {
 	inbox inboxReader
 	// rings holds the rings in use that this rank reads, the busy ones first.
 	rings []*lane
-	// lanes maps a local rank to the ring to which it writes. The entry is nil if the rank writes
-	// to the inbox.
+	// lanes maps the local rank of a peer to the ring to which the peer writes. The entry is nil if
+	// the peer writes to the inbox.
 	lanes []*lane
 	// dead marks local ranks that were marked down or have violated the protocol.
 	dead []bool
@@ -81,8 +81,8 @@ type Transport struct {
 
 	// news is true while losses or leaving contains an entry.
 	news atomic.Bool
-	// mu guards losses, which MarkDown fills from any goroutine, and ended. When ended is true,
-	// MarkDown does nothing.
+	// mu guards losses and ended. MarkDown, which any goroutine may call, appends to losses. When
+	// ended is true, MarkDown does nothing.
 	mu     sync.Mutex
 	losses []loss
 	ended  bool

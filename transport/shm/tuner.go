@@ -26,7 +26,7 @@ const (
 	// tunedBytes is the length in bytes of the shortest Get for which a way is chosen. Shorter Gets
 	// use wayAlone.
 	tunedBytes = 32 << 10
-	// sharedBytes is the length in bytes of the shortest Get that is divided.
+	// sharedBytes is the length in bytes of the shortest Get for which wayShared is tried.
 	sharedBytes = 4 * minChunk
 	// tunedClasses is the number of size classes: one class for each power of two from tunedBytes
 	// on. Gets that are longer than the last class are in the last class.

@@ -38,7 +38,7 @@ func testCallBack(r *rig) {
 	require.Len(r, m.downs, 1)
 }
 
-// caller calls its transport once, from within the callback that turn names.
+// caller calls the methods of its transport from within one callback, which turn names.
 type caller struct {
 	*member
 	caps        transport.Caps
@@ -47,8 +47,8 @@ type caller struct {
 	sent, begun int
 }
 
-// call makes the calls if in is the callback that turn names. Within Down, calls that name the lost peer may
-// fail with ErrPeerDown.
+// call makes the calls if its argument is the callback that turn names. Within Down, calls that name
+// the lost peer may fail with ErrPeerDown.
 func (c *caller) call(in string) {
 	if c.turn != in {
 		return

@@ -141,7 +141,7 @@ func sending(d *defective, send func(e transport.Endpoint, h transport.Header, p
 // everyRight is the set of all rights that Expose can grant.
 const everyRight = transport.AccessRead | transport.AccessWrite | transport.AccessAtomic
 
-// granting makes a defect of Expose: it grants other rights than the caller asked for.
+// granting makes a defective Expose, which grants other rights than the caller asked for.
 func granting(granted func(asked transport.Access) transport.Access) func(d *defective, _ *Fake, _ int) {
 	return func(d *defective, _ *Fake, _ int) {
 		d.expose = func(b []byte, access transport.Access) (transport.Key, error) {

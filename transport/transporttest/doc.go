@@ -1,6 +1,6 @@
 // Package transporttest tests transports and their callers. The package has two parts. The
 // conformance suite is the contract of package transport in the form of tests. The fake is
-// an in-memory transport that injects faults from a seed and checks its callers.
+// an in-memory transport that injects faults, which a seed determines, and checks its callers.
 //
 // A transport runs the suite from its own tests:
 //

@@ -29,8 +29,8 @@ const (
 // FakeOptions selects the capabilities and the faults of a Fake. The zero value is
 // a fabric with all capabilities and without faults.
 type FakeOptions struct {
-	// Seed determines every fault. If one goroutine drives all ranks, a run repeats
-	// exactly. With one goroutine per rank, the decisions of each rank repeat.
+	// Seed determines every fault. If one goroutine drives all ranks, two runs with the same seed are
+	// identical. With one goroutine per rank, the decisions of each rank are the same in both runs.
 	Seed int64
 
 	// MaxEager and EagerBest are reported in Caps; 0 means 4096 and 512 bytes.

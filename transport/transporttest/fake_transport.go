@@ -45,8 +45,8 @@ type fakeTransport struct {
 	// waiting is the number of messages in the lanes to this rank. losses is the number of peers whose loss is
 	// not reported yet.
 	waiting, losses int
-	// cursor is the peer from which the last message was taken. The method next begins its search with the peer
-	// after it.
+	// cursor is the peer from which the last message was taken. The method next begins its search
+	// with the peer after cursor.
 	cursor int
 	// payload is the buffer of the last delivered message. The lane reuses it.
 	payload []byte

@@ -18,12 +18,14 @@ const (
 type guard struct {
 	rank  int
 	state atomic.Int32
-	// calls is intentionally written without synchronisation. If two goroutines call one after the other
-	// without a lock of their own, the race detector reports this field.
+	// calls is intentionally written without synchronisation. If two goroutines call the transport
+	// one after the other, and no lock of the caller orders the calls, the race detector reports this
+	// field.
 	calls int
 }
 
-// enter begins a call that a handler may also make. It returns the state to pass to leave.
+// enter begins a call that a handler may also make. It returns the state that the caller has to pass
+// to leave.
 func (g *guard) enter(op string) int32 {
 	g.calls++
 	if g.state.CompareAndSwap(guardIdle, guardInside) {

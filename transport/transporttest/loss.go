@@ -173,7 +173,7 @@ func testClose(r *rig) {
 	require.Empty(r, r.ranks[2].downs)
 }
 
-// testSendToClosed sends to a peer that has called Close until Send returns an error. One sender has exchanged
+// testSendToClosed sends messages to a closed peer until Send returns an error. One sender has exchanged
 // messages with the peer before, and the other one has not. A Send may succeed while the lane has room. The
 // sender without earlier messages may count the peer as lost.
 func testSendToClosed(r *rig) {

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// appendOffer appends a key and a length, 24 bytes, to b.
+// appendOffer appends a key and a length, together 24 bytes, to b.
 func appendOffer(b []byte, k transport.Key, n int) []byte {
 	b = binary.LittleEndian.AppendUint64(b, k.Addr)
 	b = binary.LittleEndian.AppendUint64(b, k.Token)

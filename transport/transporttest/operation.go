@@ -49,8 +49,9 @@ func (op *operation) begin() {
 	op.sum = maphash.Bytes(seed, op.buffer)
 }
 
-// carry executes the operation on the target's memory. An operation that is to fail transfers only
-// half of its bytes; a FetchAdd then changes nothing. The caller holds the fabric's lock.
+// carry executes the operation on the target's memory. A Get or Put that is to fail transfers only
+// half of its bytes, and a FetchAdd that is to fail changes nothing. The caller holds the fabric's
+// lock.
 func (op *operation) carry(target *fakeTransport) {
 	issuer := op.issuer
 	if maphash.Bytes(seed, op.buffer) != op.sum {

@@ -20,8 +20,8 @@ const (
 )
 
 // party is one rank of the all-to-all test. It sends to each peer a numbered stream of data and offers, choosing
-// the next peer and the kind of message at random. An offer names exposed memory. The receiver of an offer gets
-// that memory and then sends a message of kindTaken.
+// the next peer and the kind of message at random. An offer names exposed memory. The receiver of an
+// offer reads that memory by Get, and then sends a message of kindTaken.
 type party struct {
 	*member
 	random  *rand.Rand

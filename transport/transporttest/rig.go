@@ -29,7 +29,8 @@ const (
 	shortMessage = 40
 )
 
-// rig drives the ranks of a fabric. The test's goroutine drives all ranks, except during parallel.
+// rig drives the ranks of a fabric. The test's goroutine drives all ranks, except in the method
+// parallel.
 type rig struct {
 	testing.TB
 	fabric *Fabric
@@ -38,7 +39,8 @@ type rig struct {
 	// patience is the timeout after which a wait fails, so that a test does not hang. No rule
 	// depends on its value.
 	patience time.Duration
-	// failed is set when one goroutine of parallel has failed; the others then give up.
+	// failed is set when a function that the method parallel runs has failed. The functions of the
+	// other ranks then give up.
 	failed atomic.Bool
 }
 

@@ -181,8 +181,8 @@ func (r *rig) passToken(rounds int) {
 	})
 }
 
-// testBulkAsleep makes rank 0 get memory of rank 1 while rank 1 sleeps. After each Get, rank 0 sends rank 1 a
-// message. If a Get needs rank 1 to make progress, the transport must wake rank 1.
+// testBulkAsleep makes rank 0 read memory of rank 1 by Get while rank 1 sleeps. After each Get, rank
+// 0 sends rank 1 a message. If a Get needs rank 1 to make progress, the transport must wake rank 1.
 func testBulkAsleep(r *rig) {
 	e, caps := r.connected(0, 1)
 	r.needs("get", caps.Get)

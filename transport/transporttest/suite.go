@@ -44,8 +44,8 @@ func Run(t *testing.T, newFabric Make) {
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, newFabric) })
 }
 
-// few returns the number of ranks with which a rule is tested. It is ranks, or at most 12 with -short, because
-// opening and closing the transport of each rank takes time.
+// few returns the number of ranks with which a rule is tested. Without -short, it is the argument ranks.
+// With -short, it is at most 12, because opening and closing the transport of each rank takes time.
 func few(ranks int) int {
 	if testing.Short() {
 		return min(ranks, 12)

@@ -41,8 +41,8 @@ func launcher(t *testing.T, transcript string) *pmi.Client {
 	return pmi.New(ours)
 }
 
-// begin has the requests of a client to MPICH's mpiexec.hydra 4.0.2, and its answers, at the start of a
-// session.
+// begin has the requests of a client at the start of a session, and the answers of MPICH's mpiexec.hydra
+// 4.0.2.
 const begin = "cmd=init pmi_version=1 pmi_subversion=1 << cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0|\n" +
 	"cmd=get_my_kvsname << cmd=my_kvsname kvsname=kvs_21565_0_1751001348_vm|\n"
 
