@@ -18,7 +18,7 @@ func entersyscallblock()
 func exitsyscall()
 
 // Syscall6 is the counterpart of syscall.Syscall6 for a call that sleeps. It releases the P to other
-// goroutines at once. The release wakes a thread, so that syscall.Syscall6 is better for a call that is
+// goroutines at once. The release wakes a thread. Therefore syscall.Syscall6 is better for a call that is
 // likely to return soon.
 //
 // Between entersyscallblock and exitsyscall, no code may read the stack or use the P. Code of the race

@@ -99,8 +99,8 @@ func MainCaller(stack []uintptr) (line, function string) {
 	return "", ""
 }
 
-// isStandard reports whether a function belongs to the standard library. In this case, the first element of its
-// package's path contains no dot, and the package is not main.
+// isStandard reports whether a function belongs to the standard library: the first element of its package's
+// path contains no dot, and the package is not main.
 func isStandard(function string) bool {
 	first, _, isPath := strings.Cut(function, "/")
 	if !isPath {

@@ -253,9 +253,9 @@ func BenchmarkStartEnd(b *testing.B) {
 	}
 }
 
-// TestNumbersTakenAhead uses two Numbers, as two goroutines do. Each of them takes numbers of operations in
-// advance. All recent operations must be in the log. A new operation must be in the log, even if the other
-// Numbers was used for 1000 operations since its own Numbers took numbers in advance.
+// TestNumbersTakenAhead uses two values of type Numbers, as two goroutines do. Both take numbers of operations
+// in advance. All recent operations must be in the log. A new operation must be in the log even if 1000
+// operations have used the other value since its own value took numbers in advance.
 func TestNumbersTakenAhead(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -279,7 +279,7 @@ func TestNumbersTakenAhead(t *testing.T) {
 }
 
 // TestNumbersWithoutRecords checks that a number that was taken in advance is not listed before it is used.
-// This must also hold for the first numbers, when the memory still contains zeros.
+// The same must hold for the first numbers, when the memory still contains zeros.
 func TestNumbersWithoutRecords(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -295,7 +295,7 @@ func TestNumbersWithoutRecords(t *testing.T) {
 	}
 }
 
-// TestPlaceOfIsPlace checks that PlaceOf and Place return the same place for a stack. This must also hold if
+// TestPlaceOfIsPlace checks that PlaceOf and Place return the same place for a stack. The same must hold if
 // PlaceOf has looked up other stacks before.
 func TestPlaceOfIsPlace(t *testing.T) {
 	r := flight.New(memory())

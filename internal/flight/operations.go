@@ -38,8 +38,8 @@ func (r *Recorder) Start(c Call, number, bytes int, site Site) Started {
 }
 
 // StartOf does the same as Start, but takes the number of the record from numbers. If other goroutines have
-// taken more than numbersAhead numbers since numbers was filled, StartOf discards numbers. For this reason, a
-// new record always has nearly the highest number, and does not replace one of the newest records.
+// taken more than numbersAhead numbers since the argument numbers was filled, StartOf fills it anew. For this
+// reason, a new record always has nearly the highest number, and does not replace one of the newest records.
 func (r *Recorder) StartOf(numbers *Numbers, c Call, number, bytes int, site Site) Started {
 	if numbers.next == numbers.end || atomic.LoadUint64(&r.page.calls.next)-numbers.end > numbersAhead {
 		numbers.end = atomic.AddUint64(&r.page.calls.next, numbersAhead)

@@ -13,8 +13,8 @@ type Recorder struct {
 	page *page
 	// generation, high and low are parts of words 0, 1 and 2 of the next record that Moved writes.
 	generation, high, low uint64
-	// clock is the time from the time in the field born to the last Tick, in nanoseconds. millis is the same
-	// time in milliseconds.
+	// clock is the time between born and the last Tick, in nanoseconds. millis is the same time in
+	// milliseconds.
 	clock  uint64
 	millis uint64
 	waits  int // number of goroutines that wait

@@ -55,8 +55,8 @@ func (t *texts) number(s string) uint8 {
 	return uint8(n)
 }
 
-// PlaceOf returns the Place of the stack of a callsite.Site. It first looks up the whole stack in a table,
-// because looking up each return address takes three times as long.
+// PlaceOf does the same as Place for the stack in a callsite.Site. It first looks up the whole stack in a
+// table, because looking up each return address takes three times as long.
 func (r *Recorder) PlaceOf(stack *callsite.Site) Site {
 	h := hashOf(stack)
 	word := &r.texts.stacks[h>>16%(1<<placesBits)]

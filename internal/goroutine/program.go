@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// AllIn reports whether exactly n goroutines are in one of several functions, and each other goroutine
-// of the program
+// AllIn reports whether exactly n goroutines are in one of several functions, and whether every other
+// goroutine of the program
 //   - waits for ever,
 //   - is in sync.WaitGroup.Wait, which returns only when other goroutines of the program have called Done, or
 //   - waits for an actor: for its answer, or for room in its mailbox.
 //
 // text is the text of goruntime.Stack for all goroutines, including the caller's. Goroutines of gorun, of
-// protoactor and of the handling of signals do not belong to the program. They belong to it only while they
-// call the program or carry out an operation of package collectives.
+// protoactor and of the handling of signals belong to the program only while they call the program or carry
+// out an operation of package collectives.
 //
 // AllIn returns false if a goroutine of the program sleeps, computes, reads, or waits for a lock or a channel.
 // Such a goroutine may continue. It also returns false if it cannot parse the text. A function of
@@ -62,8 +62,8 @@ func (s *Stack) runsActor() bool {
 }
 
 // serves reports whether the goroutine works for the program without belonging to it. Such a goroutine was
-// started by gorun, protoactor, Go's runtime or the standard library's handling of signals. Each function on
-// its stack has a prefix of the list servants or of the list standard. It does not run an actor.
+// started by gorun, protoactor, Go's runtime or the standard library's handling of signals. The name of each
+// function on its stack begins with a prefix from servants or standard. It does not run an actor.
 func (s *Stack) serves() bool {
 	if !isServant(s.Creator) || s.runsActor() {
 		return false
@@ -77,7 +77,7 @@ func (s *Stack) serves() bool {
 }
 
 // servants lists prefixes of the names of functions that work for the program without calling it. Package
-// collectives is not in the list. A goroutine in this package carries out an operation that the program has
+// collectives is not in the list: a goroutine of that package carries out an operation that the program has
 // started, and sends messages when it has finished a computation.
 var servants = []string{
 	"github.com/gorun-hpc/gorun/runtime.", "github.com/gorun-hpc/gorun/runtime/",
@@ -110,8 +110,8 @@ var chores = []string{
 }
 
 // standard lists prefixes of the names of functions in which goroutines of servants wait. All but the last two are
-// packages of the standard library. They are listed because a path without a dot may also be a package of
-// the program.
+// packages of the standard library. The list names each of them, because a path without a dot may also be
+// that of a package of the program.
 var standard = []string{
 	"internal/", "runtime.", "runtime/", "sync.", "sync/", "time.", "context.", "os.", "os/", "io.", "bufio.", "net.", "net/netip.",
 	"syscall.", "crypto/", "golang.org/x/sys/", "github.com/klauspost/compress/",

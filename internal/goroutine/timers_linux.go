@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Timers returns the names, as of goruntime.FuncForPC, of the functions that timers of time.AfterFunc are
-// going to call. It returns false if the functions are not known. A context with a deadline has such a timer,
+// Timers returns the names (goruntime.FuncForPC) of the functions that timers of time.AfterFunc are going to
+// call. It returns false if the functions are not known. A context with a deadline has such a timer,
 // too. Timers omits it if no other context and no function of context.AfterFunc depends on the context. The end
 // of such a context wakes only goroutines that wait for its channel. The text of goruntime.Stack shows these
 // goroutines.
 //
 // Go has no function that lists timers. Timers reads the scheduler's heaps of timers through /proc/self/mem, where
 // an invalid address causes an error instead of a crash. Each time, Timers makes a context with a deadline and
-// must find its timer at the expected place. This proves that the timers have the layout of Go 1.23 to 1.26. In
-// a bubble of package testing/synctest the timers are not known, because they are in a separate heap.
+// looks for its timer at the expected place. If the timer is there, timers have the layout of Go 1.23 to 1.26.
+// In a bubble of package testing/synctest the timers are not known, because they are in a separate heap.
 func Timers() (functions []string, ok bool) {
 	file, err := os.Open("/proc/self/mem")
 	if err != nil {

@@ -96,8 +96,8 @@ func TestTimersOfContexts(t *testing.T) {
 	require.NotContains(t, pending(t), deadline)
 }
 
-// TestTimersOfABubble checks that Timers gives up in a bubble of package testing/synctest, whose timers are
-// not in the list of processors. It must give up without a search of the memory.
+// TestTimersOfABubble checks that Timers returns false in a bubble of package testing/synctest, whose timers are
+// not in the list of processors. Timers must not search the memory for them.
 func TestTimersOfABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer := time.AfterFunc(time.Hour, never)

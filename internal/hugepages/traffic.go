@@ -25,8 +25,8 @@ const (
 	// rest is the pause after a collapse, as a multiple of the duration of that collapse. With 19,
 	// collapses take at most a twentieth of the time.
 	rest = 19
-	// blocksMax bounds the number of blocks in the table. If the table is full, a new block clears it, and
-	// counting begins again.
+	// blocksMax bounds the number of blocks in the table. If the table is full, the next new block clears the
+	// table, and counting begins again.
 	blocksMax = 1 << 12
 	// settled is the value of block.left for a block that will not be collapsed, because the block is a huge
 	// page or cannot become a huge page.
@@ -43,15 +43,15 @@ const (
 //
 // Traffic does nothing if huge pages are switched off ("never" in /sys/kernel/mm/transparent_hugepage/enabled)
 // or if their size is not 2 MiB. It also does nothing if the kernel cannot collapse memory on demand (before
-// Linux 6.1). The zero value is ready for use. Two goroutines may not use a Traffic at the same time.
+// Linux 6.1). The zero value is ready for use. Two goroutines must not use a Traffic at the same time.
 type Traffic struct {
 	// Collapse makes one huge page of the block at an address. Only tests set it. If it is nil, Traffic uses
 	// madvise(2).
 	Collapse func(addr uintptr, bytes int) error
 
 	blocks map[uintptr]block
-	// calm is the number of the last block whose field left was settled when count looked at it. Note returns
-	// early for copies within this block.
+	// calm is the number of the last block that count has found settled. Note returns early for copies within
+	// this block.
 	calm uintptr
 	// attempt is the collapse that is under way, or a collapse that has ended and whose result conclude has
 	// not processed yet. Otherwise it is nil.

@@ -1,7 +1,6 @@
 // Package localjob runs the ranks of a runtime.Local over a network that the caller provides. The caller is
-// the simulator (package simulate). These functions are not in package runtime, because every program would
-// see them in its API. They are not in an internal package of runtime either, because the simulator cannot
-// import such a package.
+// the simulator (package simulate). If these functions were in package runtime, they would be in the API of
+// every program. If they were in an internal package of runtime, the simulator could not import them.
 package localjob
 
 import (
@@ -64,8 +63,8 @@ type Config struct {
 
 // Job is a job that was started.
 type Job interface {
-	// Wait returns when Main has returned at all ranks. Its error is the first failure of the job. It has the
-	// types of runtime.LocalContext: a *RankError, or a *HangError after the end of ctx. An error that Main
+	// Wait returns when Main has returned at all ranks. Its error is the first failure of the job: a
+	// *RankError or, after the end of ctx, a *HangError, as with runtime.LocalContext. An error that Main
 	// returns at a killed rank does not count as a failure. The end of ctx ends the job.
 	Wait(ctx context.Context) error
 	// Report describes what each rank is doing.

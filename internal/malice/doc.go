@@ -1,4 +1,4 @@
-// Package malice only has tests. In each test, one rank of a job is malicious. The malicious rank has the
+// Package malice has only tests. In each test, one rank of a job is malicious. The malicious rank has the
 // job's secret and connects like every rank. After that, the test changes the data that the rank sends, in
 // every layer at once. The layers are segments of DDP, frames of transport/rdma, headers of the engine, and
 // messages of actors. The peers may report the malicious rank as lost. They must not fail in another way and

@@ -79,8 +79,8 @@ func (n *network) Sleeper(rank int) transport.Sleeper { return &n.sleepers[rank]
 // Explain implements localjob.Network.
 func (n *network) Explain(rank, peer int) string { return n.transports[rank].Explain(peer) }
 
-// watch cuts the wires when no data have passed through them for the time quiet. Then it waits until the wires
-// have ended. If no FPDU has been changed yet, it cuts them only after quietTimes times the time quiet.
+// watch cuts the wires when no data have passed through them for the time quiet. If no FPDU has been changed
+// yet, it cuts them only after the time quietTimes*quiet. Then it waits until the wires have ended.
 func (n *network) watch(over <-chan struct{}) {
 	last, still := int64(-1), 0
 	ticker := time.NewTicker(quiet)

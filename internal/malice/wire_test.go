@@ -23,7 +23,7 @@ const (
 	// quiet is the time without data after which the wire is cut. The cut ends the waits for messages that
 	// were dropped.
 	quiet = 25 * time.Millisecond
-	// While no FPDU has been changed yet, the wire is cut only after quietTimes times the time quiet.
+	// While no FPDU has been changed yet, the wire is cut only after the time quietTimes*quiet.
 	quietTimes = 40
 )
 

@@ -71,8 +71,8 @@ func TestSlack(t *testing.T) {
 	}
 }
 
-// TestRestore checks that Restore makes a batch thread that the monitor has started a normal
-// thread, with its nice value unchanged. The monitor stays a batch thread.
+// TestRestore checks that Restore turns a batch thread, which the monitor has started, into a normal
+// thread with the same nice value. The monitor stays a batch thread.
 func TestRestore(t *testing.T) {
 	if !alone(t) {
 		return

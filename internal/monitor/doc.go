@@ -15,14 +15,14 @@
 //
 // Ranks that share a processor yield it all the time, and the monitor may run at each yield. In the first 4 ms,
 // the monitor runs at a rate of more than ten thousand times a second, and the kernel has one more thread to
-// choose from. For this reason, Defer makes the monitor's sleeps up to 0.5 ms longer if the process has the
-// privilege. With 4 ranks on 2 processors, each of the first 1,000 barriers then takes 3.9 us instead of 6.0
-// us. This is as fast as the later barriers. The longer sleeps have a cost. If a goroutine waits for the
-// processor of another goroutine that is in a system call, it waits up to 0.5 ms longer.
+// choose from. For this reason, Defer makes the monitor's sleeps up to 0.5 ms longer if the process has
+// CAP_SYS_NICE. With 4 ranks on 2 processors, each of the first 1,000 barriers then takes 3.9 us instead of 6.0
+// us. These barriers are then as fast as the later ones. The longer sleeps have a cost. If a goroutine waits for
+// the processor of another goroutine that is in a system call, it waits up to 0.5 ms longer.
 //
 // The monitor starts a thread when it retakes the processor from a system call and no other thread is idle.
 // The new thread inherits the policy SCHED_BATCH, and then may run any goroutine, including the goroutine
-// that runs Main. In a test with six goroutines blocked in read(2), Main ran on such a thread all the time.
-// If a SCHED_BATCH thread wakes up on a busy core, it runs after 3 ms instead of 0.1 ms (measured with Linux
-// 6.18). Therefore a rank calls Restore before it sleeps.
+// that runs Main. In a test with six goroutines that were blocked in read(2), Main ran on such a thread all
+// the time. If a SCHED_BATCH thread wakes up on a busy core, it runs after 3 ms instead of 0.1 ms (measured
+// with Linux 6.18). Therefore a rank calls Restore before it sleeps.
 package monitor

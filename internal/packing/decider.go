@@ -49,9 +49,9 @@ type Decider struct {
 	mode   Mode
 	limits Limits
 	on     bool
-	// next is the payload in bytes until the next look. wait is the value that stop sets next to.
+	// next is the payload in bytes until the next look. wait is the value that stop stores in next.
 	next, wait int
-	vain       int // consecutive pieces that were not worth compressing while on
+	vain       int // consecutive pieces that were not worth compressing while the Decider was on
 	// blocked is true if the way was full at some time since the last look.
 	blocked bool
 	// rate is the rate of the way in bytes per second at the last look, or 0 if the way was not slow.
@@ -95,8 +95,8 @@ func (d *Decider) Wants(n int, look func() Pace) bool {
 	return true
 }
 
-// stop turns the Decider off. It sets next to wait, which is the payload until the next look. Then it doubles
-// wait, up to Limits.Most.
+// stop turns the Decider off. It stores wait, the payload until the next look, in next. Then it doubles wait,
+// up to Limits.Most.
 func (d *Decider) stop() {
 	d.on, d.vain = false, 0
 	d.next, d.wait = d.wait, min(2*d.wait, d.limits.Most)

@@ -6,9 +6,9 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// sampleBytes is the length of the sample of a piece that is compressed first while the Decider is off. For
-// payload that does not become shorter, the cost is therefore only the compression of the sample, and no
-// memory for the piece.
+// sampleBytes is the length of a sample of a piece. While the Decider is off, the sample is compressed before
+// the piece. For payload that does not become shorter, the cost is therefore only the compression of the
+// sample, and no memory for the piece.
 const sampleBytes = 4 << 10
 
 // samples has buffers for compressed samples. Compression makes a sample at most 64 bytes longer.

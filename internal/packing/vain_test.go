@@ -20,9 +20,9 @@ func noise(n int) []byte {
 	return b
 }
 
-// vain sends bytes of payload in pieces over a link of 1 Gbit/s that is always full. It calls try for each
-// piece that the decider wants to try. It returns, for each such piece, how many bytes had been sent when the
-// piece ended.
+// vain sends a payload in pieces over a link of 1 Gbit/s that is always full. The argument bytes is the length
+// of the payload. vain calls try for each piece that the decider wants to try. It returns, for each such piece,
+// how many bytes had been sent when the piece ended.
 func vain(bytes int, try func(d *packing.Decider)) (at []int) {
 	d := packing.New(packing.Auto, limits)
 	for sent := 0; sent < bytes; sent += piece {

@@ -1,4 +1,4 @@
-// Package phases only has tests. They run programs of random phases. In each phase, one rank is late, and the
+// Package phases has only tests. They run programs of random phases. In each phase, one rank is late, and the
 // other ranks wait for it in one of many ways. gorun must not report a deadlock in such a program. Other
 // programs end with a deadlock of a random kind after the last phase. gorun must report each of these
 // deadlocks and end the program.

@@ -3,7 +3,7 @@
 package processor
 
 // Store64 stores v with release semantics: a reader that sees v also sees all stores before it. sync/atomic
-// only has the sequentially consistent store, which on amd64 is an XCHG. An XCHG waits until every earlier
+// has only the sequentially consistent store, which on amd64 is an XCHG. An XCHG waits until every earlier
 // store is complete. If another processor has the cache line of one of these stores, the wait takes most of
 // the time of a message.
 //

@@ -10,7 +10,7 @@ func Store64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
 // Store32 stores v as Store64 does.
 func Store32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 
-// PrefetchWrite does nothing, because a prefetch only affects speed.
+// PrefetchWrite does nothing, because a prefetch affects only speed.
 func PrefetchWrite(*uint64) {}
 
 // PrefetchWriteLines does nothing, too.

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// TestStorePublishes checks that a goroutine that sees a store sees everything written before
-// that store.
+// TestStorePublishes checks that a goroutine that sees a store sees everything that was written
+// before that store.
 func TestStorePublishes(t *testing.T) {
 	const rounds = 20000
 	var data, word uint64

@@ -10,7 +10,7 @@ import (
 
 // TestDeathAtEveryEventOfAnAgreement kills a rank at each event of a job that agrees, revokes and
 // shrinks. Each rank is the victim of some jobs. Messages of the victim may be lost. With GORUN_SOAK, there are
-// also jobs in which none is lost.
+// also jobs in which no message is lost.
 func TestDeathAtEveryEventOfAnAgreement(t *testing.T) {
 	seeds, losses := int64(1), []bool{true}
 	switch {

@@ -5,11 +5,11 @@
 //	result := simulate.Run(t, program, seed, 0)
 //
 // The seed determines the number of ranks and the Conditions. The Conditions of the messages are their delays,
-// their order if they belong to different pairs of ranks, full lanes, and operations refused with ErrAgain. The
-// Conditions of the connections are the times at which they are established, lost and established again.
-// Further Conditions are ranks that wake up late or early, the memory for unexpected messages, the capabilities
-// of the transport, and the events at which ranks die. The messages from one rank to another stay in order, as
-// the contract of package transport demands.
+// their order if they belong to different pairs of ranks, full lanes, and operations that are refused with
+// ErrAgain. The Conditions of the connections are the times at which they are established, lost and established
+// again. Further Conditions are ranks that wake up late or early, the memory for unexpected messages, the
+// capabilities of the transport, and the events at which ranks die. The messages from one rank to another stay
+// in order, as the contract of package transport demands.
 //
 // # Determinism
 //
@@ -24,8 +24,8 @@
 // events that have the same time.
 //
 // Two causes of differences between runs of one seed remain. A goroutine that runs for 10 ms of real time is
-// preempted. In every 61st decision, Go's scheduler prefers a goroutine that has yielded to the other
-// goroutines. In a measurement, 30 seeds were run four times, each run in a process of its own. With the
+// preempted. In every 61st decision, Go's scheduler gives priority to a goroutine that has yielded.
+// In a measurement, 30 seeds were run four times, each run in a process of its own. With the
 // programs exchange and survive, all 30 seeds had the same events in every run. TestSeedRepeatsTheRun counts
 // the seeds that repeat a run. Under the race detector, which shuffles goroutines, a seed repeats only the
 // decisions of the network.
@@ -47,7 +47,7 @@
 // The programs are:
 //
 //   - exchanges of messages, collective operations and actors, each with and without the death of a rank;
-//   - collective operations in which one rank calls a different operation from its peers;
+//   - collective operations in which one rank calls another operation than its peers;
 //   - communicators that are made, and that are closed while they have messages that were not received;
 //   - agreements of survivors, which shrink their communicator and go on;
 //   - work in two communicators without a common member, one of which may lose a rank;

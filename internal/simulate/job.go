@@ -236,7 +236,7 @@ func (r *Result) run(p Program) {
 	net.stop()
 	<-drained
 	r.finish(net, err)
-	// Goroutines that the program has left must end by themselves in this time, or the bubble panics.
+	// Goroutines that the program has not ended must end by themselves in this time, or the bubble panics.
 	time.Sleep(patience) // virtual time
 }
 
@@ -246,8 +246,8 @@ type lives struct {
 	ends []context.CancelFunc // by rank: cancels the context of its newest start, nil before the first
 }
 
-// begin returns a context for a rank that is started. The context ends when this start of the rank
-// or the job ends.
+// begin returns a context for a rank that is started. The context ends at the next end of the rank, or
+// at the end of the job.
 func (l *lives) begin(job context.Context, rank int) context.Context {
 	ctx, end := context.WithCancel(job)
 	l.mu.Lock()

@@ -12,8 +12,8 @@ func (net *Network) launcher() localjob.Launcher {
 	return net
 }
 
-// Up implements localjob.Launcher. The messages of both directions use the pair of the rank with itself as
-// their lane.
+// Up implements localjob.Launcher. The messages of both directions use the lane (type pair) from the rank to
+// itself.
 func (net *Network) Up(rank int, arrive func()) { net.carry(rank, arrive) }
 
 // Down implements localjob.Launcher. A dead rank receives nothing.

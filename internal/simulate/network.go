@@ -168,7 +168,7 @@ func (net *Network) die(d Death, kill func(rank int) bool) {
 	net.mu.Lock()
 	if !killed {
 		for _, n := range died {
-			n.dead = false // the rank has left its program
+			n.dead = false // the rank has left its program, and does not die
 		}
 		return
 	}

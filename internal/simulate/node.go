@@ -139,8 +139,8 @@ const noticed = 10 * time.Millisecond
 var errLeft = errors.New("connection reset by the peer")
 
 // Abandon closes the transport without notice. After Abandon, no operation of this rank accesses memory. Gets
-// and Puts of other ranks on this rank get no response, until these ranks notice the loss of their
-// connections.
+// and Puts of other ranks that access memory of this rank get no response. They end when these ranks notice
+// the loss of their connections.
 func (d *node) Abandon() error {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()

@@ -18,7 +18,7 @@ func (d *node) Poll(h transport.Handler, budget int) (int, error) {
 		return 0, d.failure("poll", -1, transport.ErrClosed)
 	}
 	if d.dead {
-		return d.complete(h), nil // a dead rank gets only the errors of its operations, which end its goroutines
+		return d.complete(h), nil // a dead rank gets only the errors of its operations; they end its goroutines
 	}
 	if !d.busy() {
 		return 0, nil
@@ -70,7 +70,7 @@ func (d *node) hand(h transport.Handler, p *pair) {
 	}
 }
 
-// complete reports the operations that have ended to the handler, and returns their number.
+// complete reports to the handler all operations that have ended, and returns their number.
 func (d *node) complete(h transport.Handler) int {
 	n := 0
 	for {

@@ -15,7 +15,7 @@ const (
 	streamPrograms = 1 << 32
 )
 
-// stream returns the stream of random numbers of a seed that has this number.
+// stream returns one of the streams of random numbers of a seed. number selects the stream.
 func stream(seed int64, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(seed), number))
 }

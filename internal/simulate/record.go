@@ -20,15 +20,15 @@ type record struct {
 	tail   [recordTail]string // a ring of the last lines; event i is at i%recordTail
 	trace  io.Writer          // receives all lines; may be nil
 
-	// The field now has the lines of the events whose time is the field at. Go's scheduler determines the
-	// order of events of the same time. For this reason, settle sorts the lines.
+	// The field now contains the lines of the events that happened at the time in the field at. Go's scheduler
+	// determines the order of events of the same time. For this reason, settle sorts the lines.
 	at  time.Duration
 	now []string
 }
 
 func newRecord(trace io.Writer) record { return record{sum: fnv.New64a(), trace: trace} }
 
-// add records an event at a time.
+// add records an event and its time.
 func (r *record) add(at time.Duration, format string, args ...any) {
 	if at != r.at {
 		r.settle()
@@ -38,7 +38,7 @@ func (r *record) add(at time.Duration, format string, args ...any) {
 	r.events++
 }
 
-// settle sorts the events of the last time, and adds them to the hash, the trace and the tail.
+// settle sorts the lines in now, and adds them to the hash, the trace and the tail.
 func (r *record) settle() {
 	slices.Sort(r.now)
 	for i, line := range r.now {

@@ -31,9 +31,9 @@ func TestTellAllocatesNothing(t *testing.T) {
 
 func testTellAllocates(t *testing.T) {
 	t.Helper()
-	// The messages of a round take at most half of the credit, because the receiver may not have
-	// returned the other half. On a busy machine the receiver may poll during some rounds, but
-	// not during all.
+	// The messages of a round take at most half of the credit, because possibly the receiver has
+	// not returned the other half yet. On a busy machine the receiver may poll during some
+	// rounds, but not during all.
 	const rounds, tries, runs = 20, 5, 4
 	gate := make(chan struct{})
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {

@@ -18,8 +18,8 @@ type roaming struct {
 
 	// mu guards the fields below it.
 	mu sync.Mutex
-	// The field at is the index, in ranks, of the rank that has the actor or is about to start it. It
-	// is -1 before the first call of settle. The field to is the actor's PID at that rank.
+	// ranks[at] is the rank that has the actor or is about to start it. at is -1 before the first call
+	// of settle. The field to is the actor's PID at that rank.
 	at int
 	to *actor.PID
 }
@@ -35,11 +35,11 @@ var _ actor.Process = (*roaming)(nil)
 // that rank. The actor has the same name at each of the ranks. An actor that has stopped is also
 // started again when its rank is lost.
 //
-// A message that was sent to the lost rank and not answered may or may not have been handled. The
-// message is not sent again. If the message is a request, the request ends with actor.ErrDeadLetter.
+// If a message was sent to the lost rank and was not answered, it is unknown whether the actor handled
+// it. The message is not sent again. If it is a request, the request ends with actor.ErrDeadLetter.
 // A message that is sent after this rank has detected the loss waits for the new actor. The new actor
 // has the state of the lost actor only if the actor is Persistent. If a rank cannot be reached, the
-// other ranks take it as lost. That rank may still run its actor.
+// other ranks regard it as lost. That rank may still run its actor.
 //
 // Under -on-failure respawn the World ends when a rank is lost. In this case the actor is not moved.
 // The function of World.Resume must start the actor again.

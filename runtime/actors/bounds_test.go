@@ -67,7 +67,7 @@ func TestSelfFlood(t *testing.T) {
 	}
 }
 
-// chatter is an actor that sends its neighbour factor messages for each message that it gets.
+// chatter is an actor. For each message that it gets, it sends its neighbour a number of messages (factor).
 type chatter struct {
 	next   *actor.PID
 	taken  *atomic.Int64

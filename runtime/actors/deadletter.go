@@ -39,7 +39,7 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 		// protoactor's dead letter Process publishes its event and answers the sender.
 		s.DeadLetter.SendUserMessage(pid, message)
 		if first != s && sender != nil {
-			// The later System does not deliver to futures of the first one.
+			// s, the System of a later World, does not deliver to the futures of first.
 			first.endFuture(sender.Id, pid)
 		}
 		if strings.HasPrefix(pid.Id, futurePrefix) && pid.Address != s.Address() {

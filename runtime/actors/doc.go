@@ -76,8 +76,8 @@
 // # Bounds
 //
 // The messages that wait for an actor are bounded in bytes. Config.Mailbox is the bound for the
-// messages from the actor's own rank, and 256 KiB is the bound for those from each other rank.
-// Beyond these bounds
+// messages from the actor's own rank. For every other rank, 256 KiB is the bound for the messages
+// from that rank. Beyond these bounds
 //
 //   - a Tell of an actor does not block. The message waits in the sending actor's outbox, and that
 //     actor does not run until its outbox is empty. If the outbox exceeds Config.Outbox bytes,
@@ -102,9 +102,10 @@
 // An undelivered *runtime.Message is released after the events were published. A message that is sent
 // to an actor of this rank after the actor has ended is published only as protoactor's event.
 //
-// Config.Logger logs dead letters, and panics of actors with their source lines, at most ten a second
-// in all. The default Logger writes to standard error. Dead letters that are caused by the end of an
-// actor or of a rank have the level Info, which the default Logger does not print.
+// Config.Logger gets a log line for each dead letter and for each panic of an actor, at most ten lines
+// a second in all. The line for a panic contains its source lines. The default Logger writes to
+// standard error. Dead letters that are caused by the end of an actor or of a rank do not count. They
+// have the level Info, which the default Logger does not print.
 //
 // # Death
 //

@@ -27,8 +27,9 @@ func unlogged(cfg actors.Config) actors.Config {
 	return cfg
 }
 
-// aborted runs a job of two ranks, which rank 1 aborts. Rank 0 calls before, and, when its engine has ended,
-// after. Rank 1 has two actors that answer no request; the handler of "mute" does not return from a string.
+// aborted runs a job of two ranks, which rank 1 aborts. Rank 0 calls the function before at first, and the
+// function after when the engine of rank 0 has ended. Rank 1 has two actors that answer no request. The
+// handler of the actor "mute" does not return after it has got a string.
 func aborted(t *testing.T, before, after func(s *actors.System)) {
 	t.Helper()
 	gate := make(chan struct{})
@@ -94,8 +95,8 @@ func answers(t *testing.T, s *actors.System, name string) {
 	require.Equal(t, 7, v)
 }
 
-// flooder spawns an actor that answers requests. The function it returns makes the actor send far more to an
-// actor than mailboxes and windows of credit take, and returns when the actor has sent it.
+// flooder spawns an actor that answers requests. The function flood makes this actor send messages to another
+// actor (the argument to): more than mailboxes and windows of credit take. flood returns when all are sent.
 func flooder(t *testing.T, s *actors.System, to *actor.PID) (flood func()) {
 	t.Helper()
 	sent := make(chan struct{})
@@ -164,8 +165,8 @@ func TestActorsAfterTheEndOfTheEngine(t *testing.T) {
 	})
 }
 
-// An inline actor that always has a message for itself keeps out neither messages of other ranks nor the end
-// of the job.
+// An inline actor that always has a message for itself must not prevent the delivery of messages from other
+// ranks or the end of the job.
 func TestBusyInlineActor(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		_, err := all[0].Spawn(actor.PropsFromFunc(func(c actor.Context) {

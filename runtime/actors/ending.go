@@ -7,10 +7,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// endWaits ends the waits that do not end with the engine: the waits of messages for actors that do
-// not exist yet, futures, and the receive timeouts of actors. Each of these waits would keep the World in
-// memory until its timeout, or for ever. The caller has ended the engine and the workers. quiet is the
-// result of workers.close. endWaits does not touch an actor whose handler has not returned.
+// endWaits ends the waits that do not end with the engine: the futures, the receive timeouts of actors, and
+// the waits of messages for actors that do not exist yet. Each of these waits would keep the World in memory
+// until its timeout, or for ever. The caller has ended the engine and the workers. quiet is the result of
+// workers.close. endWaits does not touch an actor whose handler has not returned.
 func (s *System) endWaits(quiet bool) {
 	s.closed.Store(true)
 	if quiet {

@@ -68,7 +68,7 @@ type inbound struct {
 	queue         arrivalQueue
 	envelopes     envelopes
 	senders       senders
-	remoteFutures remoteFutures // any goroutine may call its find
+	remoteFutures remoteFutures // any goroutine may call the method find
 
 	taken     arrivalQueue // arrivals being delivered; owned by the serving goroutine during work
 	transfers transfers
@@ -97,7 +97,7 @@ func (p *inbound) init(s *System) {
 // ready reports whether the method work has anything to do. The engine's lock is held.
 func (p *inbound) ready() bool { return p.arrived() || p.s.local.some.Load() }
 
-// arrived reports whether there are arrivals to deliver. If taken is empty, arrived exchanges it with
+// arrived reports whether there are arrivals to deliver. If taken is empty, arrived exchanges taken and
 // queue. The engine's lock is held.
 func (p *inbound) arrived() bool {
 	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
@@ -197,7 +197,7 @@ func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 }
 
 // future returns the PID of a future of this rank. In most cases it is the future of the last
-// request, and openRequests has its PID.
+// request, whose PID is in openRequests.
 func (p *inbound) future(id []byte) *actor.PID {
 	if to := p.s.openRequests.answered(id); to != nil {
 		return to

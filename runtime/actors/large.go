@@ -34,12 +34,12 @@ type push struct {
 type pull struct {
 	handle  engine.Handle
 	message any         // the memory to receive into; after the call of end, the decoded message
-	codec   *codec.Type // nil if the message becomes a dead letter and is received truncated
+	codec   *codec.Type // nil if the type is unknown or there is no memory: the contents are dropped
 	length  int
 	over    bool  // the receive is complete, and end was called
 	lost    error // the reason why the message was not received
 	bad     error // the reason why the message cannot be decoded
-	// The arrival of the message waits in the field kept of in or, if in is nil, in the field arrival.
+	// The arrival of the message waits in in.kept or, if in is nil, in the field arrival.
 	in      *receiveStream
 	arrival arrival
 }
@@ -47,7 +47,7 @@ type pull struct {
 // transfers holds the long messages that a rank is sending or receiving.
 type transfers struct {
 	tags atomic.Uint32 // the last tag of a long message that this rank has sent
-	// mu guards pushes; the engine's lock may be held when it is taken.
+	// mu guards pushes. A goroutine that holds the engine's lock may lock mu.
 	mu     sync.Mutex
 	pushes []push
 	pulls  []*pull     // owned by the serving goroutine
@@ -102,15 +102,15 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	return true, nil
 }
 
-// heapMax is the longest message that is received into heap memory. A []byte of up to heapMax bytes
-// is always received into heap memory. Any other message is received into heap memory only if the
-// arena is full.
+// heapMax is the length in bytes of the longest message that is received into heap memory. A []byte
+// of up to heapMax bytes is always received into heap memory. Any other message is received into heap
+// memory only if the arena is full.
 const heapMax = 64 << 20
 
 // fetch begins to receive the long message that an arrival announces. The arrival waits in its
 // receive stream until the message is received, and later arrivals wait behind it. Long messages
 // among the later arrivals are fetched concurrently. If there is no memory for the message, the
-// message becomes a dead letter. It is still received, truncated, so that its send completes.
+// message becomes a dead letter. It is still received, truncated to 0 bytes, so that its send completes.
 func (p *inbound) fetch(a *arrival) {
 	length, tag, _ := codec.ParseAnnouncement(a.details.bytes) // contents has checked for errors
 	m, room := p.hold(a, length)
@@ -206,7 +206,7 @@ func (l *pull) end(s *System) {
 	status, err := l.handle.Wait(context.Background())
 	switch {
 	case l.codec == nil:
-		s.world.Release(l.message) // the message was received truncated
+		s.world.Release(l.message) // the type is unknown or there is no memory: drop the contents
 		l.message = nil
 		return
 	case err == nil && status.Bytes != l.length:

@@ -250,7 +250,8 @@ func (m *mailbox) run() (again bool) {
 	}
 }
 
-// fetch replaces the batch, whose messages are all handled, by the next messages of user. mu is held.
+// fetch replaces the batch by the next messages of user, after all messages of the batch were handled.
+// mu is held.
 func (m *mailbox) fetch() {
 	if !m.lent {
 		m.user.giveBack(m.batch)

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// A mailbox bounds the bytes of the messages of its own rank. The number of these bytes is posted
-// minus taken. The senders add to posted; the goroutine that runs the actor adds to taken. Each
-// counter should stay in the cache of its writer. Therefore a sender reads taken only when posted
-// reaches the field limit. The goroutine that runs the actor compares taken with fullAt only when a
-// sender waits for space.
+// A mailbox bounds the bytes of the messages of its own rank. The number of these bytes is the
+// difference of two fields, posted - taken. The senders add to posted; the goroutine that runs the
+// actor adds to taken. Each counter should stay in the cache of its writer. Therefore a sender reads
+// taken only when posted reaches the field limit. The goroutine that runs the actor compares taken with
+// the field fullAt only when a sender waits for space.
 
 // overflow contains the messages and goroutines that wait for space in a mailbox.
 type overflow struct {
@@ -30,8 +30,8 @@ func (m *mailbox) admits(cost uint32) bool {
 }
 
 // hasSpace reports whether there is space for waiting senders. It returns true if the actor has
-// stopped. It also returns true if the mailbox still has at most Config.Mailbox/2 of the bytes that were
-// in it when a sender last began to wait. The caller runs the mailbox or holds mu.
+// stopped. It also returns true if, of the bytes that were in the mailbox when a sender last began to
+// wait, at most Config.Mailbox/2 are still there. The caller runs the mailbox or holds mu.
 func (m *mailbox) hasSpace() bool {
 	return atomic.LoadUint64(&m.taken)+uint64(m.s.cfg.Mailbox)/2 >= m.fullAt.Load() || m.dead.Load()
 }
@@ -97,7 +97,7 @@ func (m *mailbox) refill() {
 
 // refilled moves waiting messages into the mailbox while there is space. When no message waits any
 // more, it wakes the goroutines that wait for space. It returns the moved messages. The caller holds
-// mu, and passes the moved messages to the method moved after it has released mu.
+// mu. After the caller has released mu, it calls the method moved with the moved messages.
 func (m *mailbox) refilled() (all []waiting) {
 	if m.fullAt.Load() == 0 || !m.hasSpace() {
 		return nil

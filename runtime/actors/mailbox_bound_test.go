@@ -24,7 +24,7 @@ func TestSendersWaitForRoom(t *testing.T) {
 		const n, goroutines, both = 20_000, 3, 5
 		s := all[0]
 		dead := letters(s)
-		var posted, theirs atomic.Int64 // messages of goroutines: sent, and handled
+		var posted, theirs atomic.Int64 // how many messages of goroutines were sent, and how many were handled
 		taken := 0
 		var next [both]int
 		var wrong atomic.Int64

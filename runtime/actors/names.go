@@ -157,7 +157,7 @@ func (n *names) lost(c actor.Context, rank int) {
 	}
 }
 
-// again registers a name of one of this rank's actors at the name's present keeper.
+// again registers a name of one of this rank's actors once more, at the present keeper of the name.
 func (n *names) again(c actor.Context, name string, pid *actor.PID) {
 	to := n.s.PID(keeper(name, n.s.Size(), n.isDown), namesID)
 	c.Request(to, nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})

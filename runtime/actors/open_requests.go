@@ -28,10 +28,10 @@ type openRequest struct {
 	future *actor.PID
 }
 
-// openRequests holds the requests to other ranks that may not be answered yet. An answer removes its
-// openRequest only if this is the last entry, because a search would cost too much. The other answered
-// requests are removed by a check of all entries. The check takes place when the number of entries is
-// twice the number of requests that were open at the last check.
+// openRequests holds the requests to other ranks that are possibly not answered yet. An answer removes its
+// openRequest only if this openRequest is the last entry, because a search would cost too much. The other
+// answered requests are removed by a check of all entries. The check takes place when the number of entries
+// is twice the number of requests that were open at the last check.
 //
 // Only the goroutine that removes an open request may end it with a dead letter, so that the dead letter
 // is published once.
@@ -105,8 +105,8 @@ func (s *System) isActorNamed(one openRequest) bool {
 	return ok && isActor(process)
 }
 
-// unanswered removes the requests for which vain returns true; no answer to them can arrive. It
-// ends the futures of these requests by dead letters with the reason why.
+// unanswered removes the requests for which vain returns true, because no answer to them can arrive.
+// It ends the futures of these requests by dead letters. Their reason is the argument why.
 func (s *System) unanswered(why error, vain func(one openRequest) bool) {
 	q := &s.openRequests
 	var ended []openRequest

@@ -28,7 +28,8 @@ func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 	r.entry.waiting.Store(r)
 	r.mu.Unlock()
 	if first {
-		r.drain() // credit may have arrived before the message was queued; later credit calls drain
+		// Credit may have arrived before the message was queued. When credit arrives later, drain is called.
+		r.drain()
 	}
 	if begins && who.held() {
 		r.s.probe(who, r)

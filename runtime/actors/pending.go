@@ -37,7 +37,7 @@ type letter struct {
 	pid     *actor.PID
 	message any
 	system  bool
-	in      *receiveStream // nil for a message without stream, for example of this rank
+	in      *receiveStream // nil for a message without stream, for example a message of this rank
 	cost    uint32         // the credit that the message takes from its stream
 }
 

@@ -106,8 +106,8 @@ func TestOrderWhileAnActorAppears(t *testing.T) {
 	}
 }
 
-// slowBox is a mailbox that delays the delivery of its first message until may is closed. The
-// later messages are delivered at once.
+// slowBox is a mailbox that delays the delivery of its first message until the channel may is closed.
+// The later messages are delivered at once.
 type slowBox struct {
 	actor.Mailbox
 	begun, may chan struct{}

@@ -201,7 +201,7 @@ func TestPersistentRestarts(t *testing.T) {
 	})
 }
 
-// TestReplacedActorsCannotSave replaces an actor, because its rank and another rank take each other
+// TestReplacedActorsCannotSave replaces an actor, because its rank and another rank regard each other
 // as lost. The old actor must not be able to save any more, even at a rank that still reaches both
 // actors. The new actor must have every number that the old actor has answered.
 func TestReplacedActorsCannotSave(t *testing.T) {

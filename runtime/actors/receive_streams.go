@@ -36,7 +36,7 @@ type receiveStream struct {
 	pulling bool
 	lost    error // the reason why a long message was lost with its sender, or nil
 	// The field before is the receive stream of an earlier stream from the same rank to the same name.
-	// While arrivals wait at before, the arrivals of this stream wait behind them.
+	// While arrivals wait at that receive stream, the arrivals of this stream wait behind them.
 	before *receiveStream
 }
 
@@ -177,7 +177,7 @@ func (src *source) open(s *System, rank int, number uint32, name string) error {
 	return nil
 }
 
-// settle fills in the arrival for a message of codec.KindSettle.
+// settle sets the fields of the arrival of a message of codec.KindSettle.
 func (src *source) settle(a *arrival, w engine.ActorMessage, body []byte) error {
 	in := src.receiveStream(w.Stream)
 	if in == nil || len(body) != 4 {

@@ -38,7 +38,7 @@ type remoteEntry struct {
 	waiting atomic.Pointer[remote]
 }
 
-// reach returns the remote of an actor. It makes the remote, and its entry, if there is none.
+// reach returns the remote of an actor. If there is no remote yet, reach makes it and its entry.
 func (s *System) reach(key remoteKey) *remote {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,10 +55,10 @@ func (s *System) reach(key remoteKey) *remote {
 	return r
 }
 
-// cleanup identifies the entry of a remote, for the time when the remote has become garbage. Until
-// then the garbage collector keeps the cleanup and all memory that the cleanup refers to. The
-// pointers in the cleanup are weak, because a System refers to remotes. If the cleanup kept the
-// System alive, the System and the remote would stay in memory for ever.
+// cleanup identifies the entry of a remote after the remote has become garbage. Until then the garbage
+// collector keeps the cleanup and all memory that the cleanup refers to. The pointers in the cleanup are
+// weak, because a System refers to remotes. If the cleanup kept the System alive, the System and the
+// remote would stay in memory for ever.
 type cleanup struct {
 	s weak.Pointer[System]
 	l weak.Pointer[remoteEntry]

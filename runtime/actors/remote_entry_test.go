@@ -17,8 +17,8 @@ import (
 
 // TestOrderFromStreamToStream sends messages to one actor through several streams, one after the other.
 // When the sender has no PID of the actor any more, the stream is closed. The sender's next PID of the
-// actor opens another stream. Each message must arrive once, and all messages must arrive in order. This
-// must also hold for messages that are sent before the actor exists, or while long messages of the
+// actor opens another stream. Each message must arrive once, and all messages must arrive in order. The
+// same must hold for messages that are sent before the actor exists, or while long messages of the
 // previous stream are in transit.
 func TestOrderFromStreamToStream(t *testing.T) {
 	for seed := range int64(3) {

@@ -155,7 +155,7 @@ func (r *router) SendSystemMessage(pid *actor.PID, message any) {
 	}
 }
 
-// without returns a copy of all without pid.
+// without returns a copy of the slice all from which pid is removed.
 func without(all []*actor.PID, pid *actor.PID) []*actor.PID {
 	return slices.DeleteFunc(slices.Clone(all), pid.Equal)
 }
@@ -184,7 +184,7 @@ type first struct {
 	done atomic.Bool  // an answer was forwarded
 }
 
-// newFirst returns a first that expects n answers. The argument to is the requester.
+// newFirst returns a new value of type first, which expects n answers. The argument to is the requester.
 func newFirst(s *System, to *actor.PID, n int) *first {
 	s.fence(to)
 	f := &first{s: s, to: to}

@@ -27,9 +27,9 @@ func (i initial) Hash() string { return i.Text[:1] }
 
 func init() { actors.RegisterType[initial]() }
 
-// TestHashThatPanics checks that a message whose Hash panics is a dead letter of the router. This
-// must also hold for a message of another rank, for which the goroutine that delivers arrivals
-// calls Hash.
+// TestHashThatPanics checks that a message whose Hash panics is a dead letter of the router. The
+// same must hold for a message of another rank, for which the goroutine that delivers arrivals calls
+// Hash.
 func TestHashThatPanics(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		dead := letters(all[1])

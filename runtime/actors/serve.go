@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers the arrivals and executes the deferred tasks of other goroutines. The field next may
+// work delivers the arrivals and executes the tasks of other goroutines (deferredTask). The field next may
 // then hold an actor of a worker. If no other actor of a worker has become runnable, the serving
 // goroutine leaves Serve to run the actor in next.
 func (p *inbound) work() engine.Next {
@@ -37,8 +37,8 @@ func (p *inbound) work() engine.Next {
 	}
 }
 
-// tasksMost is how often work takes the deferred tasks before it lets the engine poll. Inline actors that
-// send messages to themselves or to each other always have another task.
+// tasksMost is how often work takes the deferred tasks before it lets the engine poll. The bound is needed,
+// because inline actors that send messages to themselves or to each other always have another task.
 const tasksMost = 64
 
 // execute executes the deferred tasks that are queued.
@@ -88,7 +88,7 @@ func (p *inbound) run(m *mailbox) {
 }
 
 // deliver delivers an arrival to its addressee. It returns true if the delivery may have made a goroutine
-// runnable without a push to the workers. For example, the addressee may have no mailbox of this package.
+// runnable without a push to the workers, for example because the addressee has a mailbox of another package.
 func (p *inbound) deliver(a *arrival) (woke bool) {
 	switch a.kind {
 	case arrivalSettle:

@@ -20,14 +20,14 @@ const serversTotal = 2
 // running an actor, the role cannot be passed. During this time workers run all actors that are not
 // inline.
 //
-// When the engine has ended, there are no more arrivals, and either goroutine executes deferred tasks
-// until the System is closed.
+// When the engine has ended, there are no more arrivals. From then on, one of the two goroutines executes
+// deferred tasks until the System is closed.
 type servers struct {
 	s *System
 	// turn contains a value while a goroutine may begin to serve.
 	turn chan struct{}
-	// ended is closed when the engine has ended, and over has ended the waits for other ranks. stop
-	// is closed when the System is closed after that.
+	// ended is closed when the engine has ended and System.over has ended the waits for other ranks.
+	// stop is closed later, when the System is closed.
 	ended, stop chan struct{}
 	// resting is the number of goroutines that wait for a value of turn.
 	resting atomic.Int32
@@ -81,8 +81,8 @@ func (v *servers) serve(ready, arrived func() bool, work func() engine.Next) (le
 	defer func() {
 		if !served {
 			p.goroutine.Store(0)
-			// In a process of its own, a panic ends the process. The panic may have come while locks were held
-			// that finish needs.
+			// If the rank is a process of its own, a panic ends the process. Otherwise, another goroutine runs
+			// finish, because this one may hold locks that finish needs.
 			go v.finish(errServing)
 		}
 	}()
@@ -104,7 +104,8 @@ func (v *servers) finish(err error) {
 }
 
 // serveTasks executes deferred tasks until the System is closed. If a panic or runtime.Goexit ends this
-// goroutine, the other one continues. After the end, the other one takes its turn, too, and ends.
+// goroutine, the other goroutine continues. When the System is closed, the other goroutine gets the turn,
+// too, and ends.
 func (v *servers) serveTasks() {
 	defer func() { v.turn <- struct{}{} }()
 	v.s.inbound.serveTasks(v.stop)

@@ -26,12 +26,12 @@ type stallDetector struct {
 	timer   *time.Timer // started for the first inline actor
 	closed  bool
 	told    map[uint32]bool // the serials of the actors that were reported
-	box     *mailbox        // the inline actor that was running, or had run last, at the last check
+	box     *mailbox        // at the last check: the inline actor that was running or, if none was, the last one
 	left    uint64          // number of messages that box had taken at the last check
 	at      time.Time       // time of the last check
 }
 
-// enroll returns the serial for a new inline actor. With the first inline actor it starts the checks.
+// enroll returns the serial for a new inline actor. For the first inline actor it also starts the checks.
 func (s *System) enroll() uint32 {
 	o := &s.stallDetector
 	o.mu.Lock()

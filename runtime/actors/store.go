@@ -15,7 +15,7 @@ import (
 
 // ErrOldSnapshot is the error of Store.Save if another actor has claimed the key since this actor
 // started. Either two actors were spawned with the same key, or the other actor replaces this actor
-// because some ranks take this rank as lost.
+// because some ranks regard this rank as lost.
 var ErrOldSnapshot = errors.New("another actor has claimed the key")
 
 // storeID is the id of the actor of each rank that stores copies of the snapshots of other ranks.
@@ -36,8 +36,8 @@ type Store struct {
 	// held holds, by key, the snapshots of this rank's own actors and the copies that this rank keeps
 	// for other ranks.
 	held map[string]holding
-	// The field own holds the keys and claims of this rank's persistent actors, by the result of the function
-	// name for the actor's PID.
+	// The field own holds the keys and claims of this rank's persistent actors. The index of an actor is
+	// the result of the function name for the actor's PID.
 	own map[string]claim
 }
 
@@ -151,8 +151,8 @@ func (st *Store) claimed(by claim) holding {
 	return h
 }
 
-// copyAgain sends the snapshots of this rank's actors to the companion, because the lost rank may
-// have been the former companion. It is called after the loss of a rank.
+// copyAgain is called after the loss of a rank, which may have been the companion. It sends the
+// snapshots of this rank's actors to the present companion.
 func (st *Store) copyAgain(s *System) {
 	st.mu.Lock()
 	own := maps.Clone(st.own)
@@ -171,8 +171,8 @@ func (st *Store) copyAgain(s *System) {
 	}
 }
 
-// companion returns the rank that stores copies for this rank. This is the next rank that is not
-// lost and is on another host. If there is no such rank, it is the next rank that is not lost. ok is
+// companion returns the rank that stores copies for this rank: the next rank that is not lost and is
+// on another host. If there is no such rank, companion returns the next rank that is not lost. ok is
 // false if all other ranks are lost.
 func (s *System) companion() (rank int, ok bool) {
 	here := s.world.Host(s.Rank())

@@ -103,8 +103,8 @@ type System struct {
 	// local holds the tasks of this rank's goroutines for the serving goroutine.
 	local deferredTasks
 
-	// ended points to the error with which the engine has ended; nil before. From then on a message that
-	// would have to wait for space becomes a dead letter, because its actor may itself wait for credit.
+	// ended is nil until the engine has ended, and then points to the engine's error. From then on a message
+	// that would have to wait for space becomes a dead letter, because its actor may itself wait for credit.
 	ended atomic.Pointer[error]
 	// closed is true when the System has ended, which is after the end of the engine.
 	closed atomic.Bool
@@ -229,8 +229,8 @@ func (s *System) mailboxes(inline bool) actor.PropsOption {
 }
 
 // spawning is the spawn middleware. If the props of an actor contain neither a mailbox nor a
-// dispatcher, spawning gives the actor a mailbox of this package. The children of the actor get the
-// same spawn middleware by the actor's props.
+// dispatcher, spawning gives the actor a mailbox of this package. The actor's props contain spawning, so
+// that the children of the actor get this spawn middleware, too.
 func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 	return func(system *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID, error) {
 		mine := props.Clone(actor.WithSpawnMiddleware(s.spawning))
@@ -259,8 +259,8 @@ func chosen(props *actor.Props, field string) bool {
 // String describes the System by its address.
 func (s *System) String() string { return fmt.Sprintf("actors of %s", s.Address()) }
 
-// deferredTask is a task that a goroutine of this rank passes to the serving goroutine: an inline mailbox
-// to run, or, if run is nil, a function to call.
+// deferredTask is a task that a goroutine of this rank passes to the serving goroutine. The task is to run
+// the inline mailbox in the field run or, if this field is nil, to call the function in the field do.
 type deferredTask struct {
 	run *mailbox
 	do  func()
@@ -286,7 +286,7 @@ func (s *System) deferTask(e deferredTask) {
 		return
 	}
 	s.engine.Rouse()
-	// If ended is not set yet, the serving goroutine looks at some after it has set ended.
+	// If ended is not set yet, the serving goroutine reads the flag some after it has set ended.
 	if s.ended.Load() != nil {
 		select {
 		case l.wake <- struct{}{}:

@@ -34,8 +34,8 @@ type outgoing struct {
 	content any // the message without its envelope
 }
 
-// address sets o to a message that it takes out of its envelope. If name is set, the message is an answer to
-// the future with this name; otherwise it is for the actor of the stream.
+// address sets o to a message that it takes out of its envelope. If name is not empty, the message is an
+// answer to the future with this name; otherwise it is for the actor of the stream.
 func (o *outgoing) address(message any, name string) error {
 	o.content, o.head.Name = message, name
 	if env, ok := message.(*actor.MessageEnvelope); ok {
@@ -47,8 +47,8 @@ func (o *outgoing) address(message any, name string) error {
 	return nil
 }
 
-// send sends a message, or makes it wait for credit. If name is set, the message is an answer to the future
-// with this name and needs no credit.
+// send sends a message, or makes it wait for credit. If name is not empty, the message is an answer to the
+// future with this name and needs no credit.
 func (r *remote) send(pid *actor.PID, message any, name string) {
 	var o outgoing
 	err, sent := o.address(message, name), false

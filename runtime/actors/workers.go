@@ -14,8 +14,8 @@ const (
 	workersMax = 1 << 15
 	// workersIdleMax is the largest number of idle workers; further idle workers end.
 	workersIdleMax = 16
-	// stallTime is the time for which mailboxes wait while every worker is running an actor, before
-	// another worker is added.
+	// stallTime is a time after which another worker is added: for this time mailboxes have waited while
+	// every worker was running an actor.
 	stallTime = 2 * time.Millisecond
 	// closeTime is the longest time for which close waits for actors that do not return.
 	closeTime = time.Second
@@ -37,7 +37,7 @@ type workers struct {
 	guests   int           // goroutines of servers that have not ended
 	allowed  int           // workers that may exist
 	turns    uint64        // number of calls of turn so far
-	watching bool          // the timer of watch runs
+	watching bool          // the timer that calls watch is running
 	closing  bool          // close was called
 	wake     sync.Cond     // idle workers wait here
 	empty    chan struct{} // closed when closing is true and all workers and guests have ended

@@ -1,9 +1,9 @@
 package message
 
 // AllGatherRing gathers the blocks c.Send of all ranks in c.Recv of every rank. In the first step a
-// rank sends its own block to the next rank. In each further step it sends to the next rank the
-// block that it received from the previous rank in the step before. c.Send may be the same memory
-// as this rank's block of c.Recv.
+// rank sends its own block to the next rank, and receives a block from the previous rank. In each
+// further step it sends to the next rank the block that it received in the last step. c.Send may be
+// the same memory as this rank's block of c.Recv.
 //
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best for large blocks,
 // for which the p-1 latencies matter little. All messages travel between neighbours in the ring.

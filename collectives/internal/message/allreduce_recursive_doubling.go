@@ -64,8 +64,9 @@ func (f fold) rank(i int) int {
 }
 
 // enter folds the ranks, and reports whether this rank takes part in the rounds. The upper rank of
-// each pair combines both contributions in acc. The argument in is scratch memory as long as acc.
-// The lower rank sends acc to the upper rank, waits for the final result, and receives it into acc.
+// each pair combines both contributions in acc. The argument in is scratch memory of the same length
+// as acc. The lower rank sends acc to the upper rank, waits for the final result, and receives it into
+// acc.
 func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error) {
 	rank := p.Rank()
 	switch {

@@ -13,7 +13,7 @@ import (
 // Micinski, S. Kumar, "Optimizing the Bruck algorithm for non-uniform all-to-all communication",
 // HPDC 2022. In their algorithm each round sends the lengths and then the parts.)
 //
-// If the parts that a rank is to forward are longer than its limit (bruckMost), the rank takes the
+// If the parts that a rank is to forward are longer than its limit (see bruckMost), the rank treats the
 // received lengths as wrong: the operation returns ErrLength, and allocates no memory for the
 // parts.
 //
@@ -82,12 +82,13 @@ func newBruckV(p Peer, c *Call) *bruckV {
 	return b
 }
 
-// bruckMost is the least value of a rank's limit, in bytes. The limit is bruckMost or, if it is
-// greater, the total length of this rank's own parts, sent and received, times the number of ranks.
+// bruckMost is the least value of a rank's limit, in bytes. The limit is the greater of bruckMost and
+// a product: the total length of this rank's own parts, sent and received, times the number of ranks.
 // An operation can need that much memory if all ranks have parts as long as this rank's parts.
 const bruckMost = 1 << 30
 
-// rounds calls do for each round k. step is 2^k, to and from are the ranks to exchange with.
+// rounds calls the function do for each round k. Its argument step is 2^k. Its arguments to and from are
+// the ranks to exchange with.
 func (b *bruckV) rounds(do func(step, to, from int) error) error {
 	rank, size := b.p.Rank(), b.p.Size()
 	for step := 1; step < size; step <<= 1 {

@@ -13,8 +13,8 @@ const (
 func chainSegment(n int) int { return min(max(n/chainStages, chainLeast), chainMost) }
 
 // BcastChain broadcasts c.Recv of root to all ranks along the chain root, root+1, ..., root-1, in
-// segments. A rank sends a segment to the next rank while it receives the next segment. This is the
-// pipelined chain of J. Pjesivac-Grbovic and others, "Performance analysis of MPI collective
+// segments. A rank sends a segment to the next rank while it receives the next segment. The algorithm
+// is the pipelined chain of J. Pjesivac-Grbovic and others, "Performance analysis of MPI collective
 // operations", Cluster Computing 10 (2007).
 //
 // Restrictions: none. Cost: (p - 2 + n/s) (alpha + s beta) for segments of s bytes. BcastChain is

@@ -2,7 +2,7 @@ package message
 
 // BcastScatterAllGather broadcasts c.Recv of root to all ranks. It divides c.Recv into p blocks.
 // Root scatters the blocks along a binomial tree; then an allgather passes the blocks around the
-// ring of the ranks. This is the long-message broadcast of R. van de Geijn, "On global combine
+// ring of the ranks. The algorithm is the long-message broadcast of R. van de Geijn, "On global combine
 // operations", Journal of Parallel and Distributed Computing 22 (1994).
 //
 // Restrictions: none; blocks may be empty.

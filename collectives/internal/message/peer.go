@@ -18,8 +18,9 @@ type Peer interface {
 	// Recv receives a message of exactly len(b) bytes. If the message has another length, Recv
 	// returns an error.
 	Recv(from int, b []byte) error
-	// Exchange sends out and at the same time receives in. The argument to is the destination, the
-	// argument from is the source.
+	// Exchange sends a message and receives a message at the same time. It sends the bytes of out
+	// to the rank in the argument to. It receives from the rank in the argument from, into the buffer
+	// in.
 	Exchange(to int, out []byte, from int, in []byte) error
 	// Start starts an Exchange and does not wait until it is complete. Exchanges with different
 	// ranks may be in progress at the same time. If Start returns an error, the algorithm must

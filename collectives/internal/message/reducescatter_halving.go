@@ -9,8 +9,8 @@ package message
 // Applications 19 (2005), section 4.4. c.Recv may be the same memory as this rank's part of c.Send.
 //
 // If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling. The upper rank
-// of a pair is responsible for the parts of both ranks. At the end it sends the lower rank's part to
-// the lower rank.
+// of a pair is responsible for the parts of both ranks. At the end it sends the lower rank the lower
+// rank's part.
 //
 // Restrictions: the operator is commutative. Parts may be empty.
 // Cost: log p alpha + n (p-1)/p (beta + gamma) for n bytes in all if p is a power of two, otherwise
@@ -68,7 +68,7 @@ type halves struct {
 
 // halve executes a reduce-scatter with recursive halving. acc has this rank's contribution at
 // first. Afterwards block me of acc is the result for block me; the other blocks are undefined. The
-// argument in is scratch memory as long as acc.
+// argument in is scratch memory of the same length as acc.
 func halve(p Peer, h halves, acc, in []byte, r Reduction) error {
 	low, high := 0, h.power
 	for mask := h.power / 2; mask > 0; mask /= 2 {

@@ -2,8 +2,8 @@ package message
 
 // ReduceScatterRing combines c.Send of all ranks, and stores part i of the result in c.Recv of rank
 // i. The partial result of part i passes around the ring from rank i+1 to rank i, and each rank
-// combines it with its own contribution. This is the first half of AllReduceRing (Patarasuk and
-// Yuan 2009). c.Recv may be the same memory as this rank's part of c.Send.
+// combines it with its own contribution. The algorithm is the first half of AllReduceRing (Patarasuk
+// and Yuan 2009). c.Recv may be the same memory as this rank's part of c.Send.
 //
 // Restrictions: the operator is commutative, because the operands of part i are taken in the order
 // i+1, i+2, ..., i of the ranks. Parts may be empty.

@@ -1,7 +1,7 @@
 package message
 
-// ScanPipeline combines c.Send of the ranks 0 to i into c.Recv of rank i, for all i, along the
-// chain of the ranks in segments. A rank combines a segment and sends it to the next rank while the
+// ScanPipeline combines c.Send of the ranks 0 to i into c.Recv of rank i, for all i, in segments
+// along the chain of the ranks. A rank combines a segment and sends it to the next rank while the
 // previous rank works on the next segment. P. Sanders and J. Traeff, "Parallel prefix (scan)
 // algorithms for MPI", EuroPVM/MPI (2006), compare this algorithm with trees. c.Recv may be the
 // same memory as c.Send.

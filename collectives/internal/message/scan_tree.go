@@ -21,7 +21,7 @@ func ScanTree(p Peer, c *Call) error {
 }
 
 // scanTree executes ScanTree. acc has this rank's contribution at first and its result at the end.
-// The argument in is scratch memory as long as acc.
+// The argument in is scratch memory of the same length as acc.
 func scanTree(p Peer, acc, in []byte, r Reduction) error {
 	if err := scanUp(p, acc, in, r); err != nil {
 		return err

@@ -7,9 +7,9 @@ import (
 
 // A barrier of two members takes two transfers of a cache line. Between cores with a common cache the
 // two transfers take 0.1 us on a Zen 5 and 0.2 us on a Zen 4. Between cores without a common cache
-// they take 0.3 us and more. In the second case, a member that writes lines of shared memory which
-// the other member has just read waits long for these lines. Copying through shared memory is then
-// slower than reading private memory (docs/adr/0054).
+// they take 0.3 us and more. If there is no common cache, a member waits long before it can write lines
+// of shared memory that the other member has just read. Copying through shared memory is then slower
+// than reading private memory (docs/adr/0054).
 const (
 	apartTime     = 220 * time.Nanosecond
 	apartRounds   = 4 // the shortest round counts, because a member may be interrupted

@@ -11,9 +11,9 @@ import (
 type Config struct {
 	// Rank is this member's number, Size the number of members, at least 2.
 	Rank, Size int
-	// Crowded is true if members outnumber processors. In this case a member that waits yields at
-	// once. There are more slots and longer segments, because a switch between members costs more than
-	// a cache miss.
+	// Crowded is true if members outnumber processors. In this case a waiting member yields at once.
+	// There are more slots and longer segments, because a switch between members costs more than a
+	// cache miss.
 	Crowded bool
 	// Segment is the length in bytes of the segments of large operations, a
 	// multiple of 64. If it is 0, the length depends on the number of members.

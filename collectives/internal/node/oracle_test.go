@@ -310,7 +310,7 @@ func TestRandomPrograms(t *testing.T) {
 }
 
 // TestBarriersHold checks that no member leaves a barrier before all members have entered it.
-// This must also hold if the root of the preceding broadcast releases the other members.
+// The same must hold if the root of the preceding broadcast releases the other members.
 func TestBarriersHold(t *testing.T) {
 	for shape := range shapes {
 		afterBcast := func(g *node.Group, round int64) error {

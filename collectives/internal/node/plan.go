@@ -2,10 +2,9 @@ package node
 
 // slotsMin and slotsMax bound the number of slots, the small buffers, of a part. The number is a
 // power of two. With several slots a root can run ahead of its readers. If each member has a
-// processor, the root then seldom has to fetch the cache lines with the readers' done words from
-// their processors. If members share processors, a member executes many operations in a time slice. A
-// part has more than slotsMin slots only if the slots of all parts together have at most slotsBytes
-// bytes.
+// processor, such a root seldom has to fetch the cache lines with the done words from the readers'
+// processors. If members share processors, a member executes many operations in a time slice. A part
+// has more than slotsMin slots only if the slots of all parts together have at most slotsBytes bytes.
 const (
 	slotsMin   = 16
 	slotsMax   = 64
@@ -122,8 +121,8 @@ func (p plan) smallPart() int { return slotsOffset + p.slots*p.slotBytes }
 
 func (p plan) largePart() int { return line + p.depth*p.room }
 
-// slot is a small buffer. A contribution that fits into inline is in the same cache line as the word
-// that announces it, so that only one line has to be transferred.
+// slot is a small buffer. If a contribution fits into the slice inline, it is in the same cache line as
+// the word that announces it, so that only one line has to be transferred.
 type slot struct {
 	word         *Word
 	inline, body []byte
@@ -136,7 +135,7 @@ func (p plan) slot(part []byte, i int) slot {
 	return slot{word: wordAt(b, 0), inline: b[8:line], body: b[line:], all: b[8:]}
 }
 
-// room returns the n bytes of the slot for a contribution of that length.
+// room returns the part of the slot for a contribution of n bytes.
 func (s *slot) room(n int) []byte {
 	if n <= len(s.inline) {
 		return s.inline[:n]

@@ -3,11 +3,11 @@ package node
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
 // pullChunk is the number of bytes that are read and combined at a time. They stay in the second-level cache,
-// and are long enough that a system call, of 1.5 us on an Intel Xeon, costs little.
+// and they are so many that a system call, of 1.5 us on an Intel Xeon, costs little.
 const pullChunk = 128 << 10
 
-// Contributions of at least pullHalvesMin bytes are combined by both members, in rounds of pullRound bytes. A member
-// needs memory for the half of a round.
+// Contributions of at least pullHalvesMin bytes are combined by both members, in rounds of pullRound bytes. A
+// member needs memory for half of a round.
 const (
 	pullHalvesMin = 2 << 20
 	pullRound     = 4 << 20

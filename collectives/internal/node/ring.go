@@ -2,8 +2,8 @@ package node
 
 import "os"
 
-// ring is the memory of the large operations. Each part has places for depth segments, which are used
-// in turn. The numbering of the segments continues from one operation to the next.
+// ring is the memory of the large operations. Each part has a number of places for segments (depth). The
+// places are used in turn. The numbering of the segments continues from one operation to the next.
 //
 // The first line of a part holds two words, which the owner of the part writes:
 //

@@ -80,10 +80,10 @@ func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) erro
 	return nil
 }
 
-// linkBefore returns two slices of n bytes for segment s. The slice before is in the part of the
-// previous member. linkBefore waits until that member has written it. The slice mine is in this
-// member's part. linkBefore waits until the next member has finished with the previous contents of
-// mine. The slice before is nil at the first member, and mine is nil at the last member.
+// linkBefore returns two slices of n bytes for segment s, before and mine. before is in the part of
+// the previous member; linkBefore waits until that member has written it. mine is in this member's
+// part; linkBefore waits until the next member has finished with the previous contents of mine. At
+// the first member before is nil, and at the last member mine is nil.
 func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	rank := f.g.rank
 	if rank > 0 {

@@ -78,8 +78,8 @@ type statements struct {
 	// number is the number of the current call.
 	number uint64
 	call   Call
-	// mark is the part of the fingerprint of all calls so far that is written to words in shared
-	// memory, see markBits.
+	// mark is a part of the fingerprint of all calls so far: the part that is written to words in
+	// shared memory, see markBits.
 	mark  uint64
 	place func() string
 }
@@ -87,8 +87,8 @@ type statements struct {
 // Trail computes the fingerprint of a sequence of calls. The zero value stands for no calls.
 type Trail struct {
 	last Call
-	// hash is the fingerprint of the call last. It is kept because most calls equal the previous
-	// call.
+	// hash is the fingerprint of the call in the field last. It is kept because most calls equal the
+	// previous call.
 	hash, sum uint64
 }
 
@@ -183,7 +183,8 @@ func (g *Group) agreeSoFar(q int) error {
 
 // agreeAround compares this member's call with the calls of both neighbours in the ring of all
 // members. Comparing with the neighbours is enough. If the calls of any two members differ, then the
-// calls of some two neighbours differ, and the neighbour that waits later detects the difference.
+// calls of some two neighbours differ. Of these two, the one that begins to wait later detects the
+// difference.
 func (g *Group) agreeAround() error {
 	if err := g.agreeNext(); err != nil {
 		return err

@@ -29,8 +29,8 @@ func (n *Nested) Gather(send, recv []byte, root int) error {
 	return n.Send(root, ranks)
 }
 
-// unpack copies blocks of size bytes from all to ranks. In all, the blocks are in the order of the
-// groups; in ranks, they are in the order of the ranks.
+// unpack copies blocks of size bytes from the buffer all to the buffer ranks. The blocks are in the order
+// of the groups in the buffer all, and in the order of the ranks in the buffer ranks.
 func (n *Nested) unpack(ranks, all []byte, size int) {
 	for g, members := range n.groups {
 		for i, r := range members {

@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// layout says where ranks are. The field of has the node of each rank. inside has the cache of each rank
-// within its node, or is nil.
+// layout says where ranks are: rank r is on node of[r]. If inside is not nil, rank r belongs to cache
+// inside[r] of its node.
 type layout struct{ of, inside []int }
 
 // layouts returns groups of equal and of different size, with one rank and with all ranks, in

@@ -40,7 +40,7 @@ type Subset struct {
 var _ message.Peer = (*Subset)(nil)
 
 // NewSubset returns a Peer whose rank i is rank ranks[i] of p. me is the index of p's own rank in
-// ranks, which the Subset keeps.
+// ranks. The Subset keeps the slice ranks.
 func NewSubset(p message.Peer, ranks []int, me int) *Subset {
 	return &Subset{peer: p, ranks: ranks, me: me}
 }

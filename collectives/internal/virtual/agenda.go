@@ -15,7 +15,7 @@ const (
 	arrives
 )
 
-// event is something that happens at time at to a rank or to a message.
+// event is something that happens to a rank or to a message. The field at is the time of the event.
 type event struct {
 	at   Time
 	turn uint64 // order of insertion, which decides between events of the same time

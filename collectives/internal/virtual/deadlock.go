@@ -54,8 +54,8 @@ func (e *DeadlockError) Error() string {
 // not received.
 type LeftoverError struct {
 	// Lanes is the number of lanes with messages that were not received. A lane is a pair of sender and
-	// receiver. From, To and Bytes describe the first message of one of these lanes. This is the lane
-	// with the lowest sender and, among the lanes of this sender, with the lowest receiver.
+	// receiver. From, To and Bytes describe the first message of one of these lanes: the lane with the
+	// lowest sender and, among the lanes of this sender, with the lowest receiver.
 	Lanes, From, To, Bytes int
 }
 

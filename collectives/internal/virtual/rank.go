@@ -129,8 +129,8 @@ func (r *Rank) Complete() error {
 	return nil
 }
 
-// Argument returns n bytes for buffer i of the operation. i is less than Arguments. With payload the
-// bytes are zero. Without payload all ranks get the same address space for the same i. Buffers with
+// Argument returns n bytes for buffer i of the operation. i is less than Arguments. With payload, the
+// bytes are zero. Without payload, all ranks get the same address space for the same i. Buffers with
 // different i do not overlap.
 func (r *Rank) Argument(i, n int) []byte {
 	if r.net.Payload {
@@ -364,7 +364,7 @@ func (r *Rank) finish(err error) {
 // pointer.
 const firstPage = 4096
 
-// recovered turns a memory fault of the rank's body into ErrTouched, because without payload buffers
+// recovered turns a memory fault of the rank's body into ErrTouched, because buffers without payload
 // have no memory. A fault near address 0 and any other panic continue as a panic.
 func (r *Rank) recovered() {
 	p := recover()

@@ -12,8 +12,7 @@ import (
 // region needs real memory.
 const regionMax = 1 << 30
 
-// region is memory whose contents do not matter. On Linux a region is address space without memory
-// instead.
+// region is memory whose contents do not matter. On Linux, a region is address space without memory.
 type region struct{ memory []byte }
 
 // bytes returns a slice of n bytes.

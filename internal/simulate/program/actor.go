@@ -200,7 +200,7 @@ func (p *stage) sender(k int, r *rand.Rand) func() error {
 		}
 	}
 	return func() error {
-		// The actor sends one letter for each message to itself, so that a full outbox suspends it.
+		// For each message from itself, the actor sends one letter, so that a full outbox suspends it.
 		i, over := 0, make(chan struct{})
 		_, err := p.system.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if c.Message() != "go" {

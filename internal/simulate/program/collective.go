@@ -124,7 +124,7 @@ func worldRanks(c *runtime.Comm) []int {
 	return list
 }
 
-// value returns the element that a member contributes to the current step at an index.
+// value returns the element with index i of a member's contribution to the current step.
 func (m *member) value(rank, i int) int64 {
 	return int64(uint32(m.world[rank]+1)*2654435761+uint32(m.step)*40503+uint32(i)*69069) % 1000
 }
@@ -276,7 +276,7 @@ func (m *member) allReduce(n int) error {
 	return equal(got, m.folded(n, o.fn))
 }
 
-// all returns the values of all members from an index on, concatenated in rank order.
+// all returns the values of all members, beginning at the index from, concatenated in rank order.
 func (m *member) all(from, n int) []int64 {
 	list := make([]int64, 0, n*m.comm.Size())
 	for rank := range m.comm.Size() {

@@ -14,7 +14,7 @@ import (
 
 // Communicators is a program that makes and closes communicators in every way. It sends more messages in them
 // than it receives, and runs nonblocking collective operations in several communicators at once. No message
-// of one communicator may be received in another. This must also hold if a communicator gets a number that a
+// of one communicator may be received in another. The same must hold if a communicator gets a number that a
 // closed communicator had.
 func Communicators() simulate.Program {
 	return simulate.Program{Name: "communicators", Ranks: []int{1, 2, 2, 3, 4, 6}, Main: communicators}
@@ -223,8 +223,8 @@ func (s *colonies) abandon(c *colony) error {
 	return s.closeSome(0.5)
 }
 
-// closeSome closes each communicator in closing with a probability, in an order that differs from rank
-// to rank. Before that, it sends messages in the communicator.
+// closeSome closes each communicator in the field closing with a certain probability. The order differs
+// from rank to rank. Before it closes a communicator, it sends messages in the communicator.
 func (s *colonies) closeSome(chance float64) error {
 	s.own.Shuffle(len(s.closing), func(i, j int) { s.closing[i], s.closing[j] = s.closing[j], s.closing[i] })
 	var kept []*colony

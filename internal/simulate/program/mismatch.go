@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Mismatch is a program of collective operations. In the last operation, one rank makes a different call from
-// its peers. Every rank must get an error that reports the difference, and no rank may get a wrong result.
+// Mismatch is a program of collective operations. In the last operation, one rank makes another call than its
+// peers. Every rank must get an error that reports the difference, and no rank may get a wrong result.
 func Mismatch() simulate.Program {
 	return simulate.Program{Name: "mismatch", Ranks: []int{2, 3, 4, 5, 8}, Main: mismatch}
 }

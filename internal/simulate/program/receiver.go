@@ -110,7 +110,7 @@ func (r *receiver) forgive(err error) error {
 	r.bereft = true
 	if r.class == tagged || r.class == wild || r.class == mixed {
 		// Ack lets receives from AnySource go on. Class named must not call Ack, because it shares a
-		// communicator with class tagged. After an Ack, the receives of class tagged from AnySource would no
+		// communicator with class tagged. After an Ack, receives from AnySource in class tagged would no
 		// longer report the loss.
 		r.comm.Ack()
 	}

@@ -47,7 +47,7 @@ const (
 	streamResumeBeside = 16000 // plus 64 times the generation plus the step
 )
 
-// enduring is the state of a rank of Resume from one start to its death.
+// enduring is the state of a rank of Resume, from a start of the rank to its death.
 type enduring struct {
 	rank         simulate.Rank
 	own          *rand.Rand
@@ -130,9 +130,8 @@ func (e *enduring) generation(w *runtime.World) error {
 }
 
 // restore returns the step with which the rank goes on, and sets state to the state before that step. All ranks
-// begin with step 0 again if the copies of a rank are lost. The copies are lost if first the rank and then the
-// rank that keeps its copies is lost, or in reverse order, and not all ranks have restored their state in
-// between.
+// begin with step 0 again if the copies of a rank are lost. They are lost if both the rank and the rank that
+// keeps its copies are lost, and not all ranks have restored their state between the two losses.
 func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
 	for i := range state {
 		state[i] = int64(w.Rank()*e.width + i)
@@ -209,7 +208,7 @@ func mix(state, before []int64, sum int64) {
 	}
 }
 
-// endured computes the states after the last step sequentially, by rank.
+// endured computes the states of all ranks after the last step, sequentially.
 func endured(n, steps, width int) [][]int64 {
 	states := make([][]int64, n)
 	for rank := range states {

@@ -126,7 +126,7 @@ func (s *sender) impatient(c *runtime.Comm, m *parcel, b []byte) error {
 	defer cancel()
 	err := runtime.Ssend(c.WithContext(ctx), b, m.to, m.tag)
 	if errors.Is(err, context.DeadlineExceeded) {
-		clear(b) // the send has ended, so the runtime may not read b any more
+		clear(b) // the send has ended, so the runtime must not read b any more
 		err = runtime.Send(c, m.fill(b), m.to, m.tag)
 	}
 	return err
@@ -176,7 +176,7 @@ func (s *sender) finish() error {
 	if err != nil {
 		return fmt.Errorf("end of the send of %v: %w", o.parcel, err)
 	}
-	clear(o.payload) // the send has ended, so the runtime may not read the payload any more
+	clear(o.payload) // the send has ended, so the runtime must not read the payload any more
 	return nil
 }
 

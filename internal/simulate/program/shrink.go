@@ -52,7 +52,7 @@ func shrink(r simulate.Rank) error {
 }
 
 // unexpectedEnd does the work of unexpected for an error that may report the end of a communicator. One
-// member has ended the communicator. At the other members, the cause in the error may only be text.
+// member has ended the communicator. At the other members, the cause in the error is possibly only a text.
 func (l *losses) unexpectedEnd(err error) error {
 	if l.mortal && errors.Is(err, runtime.ErrCommBroken) {
 		return simulate.ErrGivenUp

@@ -5,9 +5,9 @@
 //	s := apiserver.Start(t)                                                  // or t.Skip
 //	status, answer := s.Do(http.MethodPost, "/api/v1/namespaces/default/services", yaml)
 //
-// It needs the programs etcd and kube-apiserver, in the directory $KUBEBUILDER_ASSETS or in $PATH. Other
-// projects also use KUBEBUILDER_ASSETS. build.sh builds kube-apiserver. Both programs store their state in
-// the test's temporary directory, listen only on 127.0.0.1, and end with the test.
+// The server needs the programs etcd and kube-apiserver, in the directory $KUBEBUILDER_ASSETS or in $PATH.
+// Other projects also use KUBEBUILDER_ASSETS. build.sh builds kube-apiserver. Both programs store their state
+// in the test's temporary directory, listen only on 127.0.0.1, and end with the test.
 //
 // Unstable: any release may change this package, also after v1.
 package apiserver

@@ -53,8 +53,8 @@ func Gorun(t *testing.T) string {
 	return buildIn(t, home(t), "gorun", Module+"/cmd/gorun")
 }
 
-// home returns the directory of gorun's module. Programs of gorun are built there. The test may belong to
-// another module, and that module does not require the dependencies of these programs.
+// home returns the directory of gorun's module. Programs of gorun are built there, because the test may belong
+// to another module, which does not require the dependencies of these programs.
 func home(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", Module).Output()

@@ -12,9 +12,9 @@ import (
 )
 
 // newCgroup makes a cgroup for the processes of the hosts, below the cgroup of this process, and returns its
-// directory. The hosts make their cgroups in this cgroup, and the end of the cluster removes all of them.
-// This includes the cgroups of a dead host, which no process of that host can remove. newCgroup returns "" if
-// there is no writable cgroup v2 file system. The hosts then cannot make cgroups.
+// directory. The hosts make their cgroups in this cgroup. The end of the cluster removes all of them, also
+// those of a dead host, which no process of that host can remove. newCgroup returns "" if there is no writable
+// cgroup v2 file system. The hosts then cannot make cgroups.
 func newCgroup() string {
 	own, err := cgroup.Own()
 	if err != nil {

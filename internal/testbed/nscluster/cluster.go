@@ -24,8 +24,8 @@ import (
 //go:embed host.sh
 var script string
 
-// TB is the part of testing.TB that a Cluster uses. A program that is not a test has a TB of its own, whose Skip,
-// Skipf, Fatal and Fatalf do not return either.
+// TB is the part of testing.TB that a Cluster uses. A program that is not a test has a TB of its own. As with
+// testing.TB, its methods Skip, Skipf, Fatal and Fatalf do not return.
 type TB interface {
 	Helper()
 	TempDir() string
@@ -149,8 +149,8 @@ func missing(ssh bool) string {
 }
 
 // unshare starts a process in new namespaces and waits until it prints "ready". flags are those
-// of unshare(1). If the last element of flags is not "-n", it is the name of the host whose first
-// process this is.
+// of unshare(1). If the last element of flags is not "-n", it is the name of a host, and the process
+// is the first process of that host.
 func (c *Cluster) unshare(flags ...string) (*process, error) {
 	p := &process{}
 	command := []string{"sh", "-c", "echo ready; exec sleep infinity"}

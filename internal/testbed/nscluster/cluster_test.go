@@ -111,8 +111,8 @@ func TestMachineIsNotTouched(t *testing.T) {
 	require.NotEmpty(t, c.Rsh())
 }
 
-// TestForbiddenNamespacesSkip checks that tests are skipped with the reason if root may not make
-// namespaces, or networks in them.
+// TestForbiddenNamespacesSkip checks that tests are skipped, with the reason, if root is not allowed
+// to make namespaces, or networks in them.
 func TestForbiddenNamespacesSkip(t *testing.T) {
 	nscluster.Start(t, 1) // skips with another reason if something else is missing
 	setpriv, err := exec.LookPath("setpriv")

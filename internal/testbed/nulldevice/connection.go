@@ -69,7 +69,7 @@ func (p *point) Close() {
 	delete(p.device.fabric.points, p.address)
 }
 
-// copied returns a deep copy of a proposal, because the original is only valid during the call.
+// copied returns a deep copy of a proposal, because the original is valid only during the call.
 func copied(p *provider.Proposal) *provider.Proposal {
 	c := *p
 	c.PrivateData = append([]byte(nil), p.PrivateData...)

@@ -1,7 +1,7 @@
 // Package nulldevice is an RDMA provider whose device has almost no cost. Every request is executed while it is
 // posted. The request copies from the sender's memory to the receiver's, and its completion is queued at
-// once. A measurement with this provider therefore shows the cost of the copy and of the code above the
-// provider. This is the purpose of the package.
+// once. The purpose of the package is measurements: with this provider, they show the cost of the copy and of
+// the code above the provider.
 //
 // The provider behaves like an adapter. It takes all posted requests at once. A signalled request has a
 // completion of its own. An unsignalled request completes with the next signalled request. Receives of a

@@ -84,7 +84,7 @@ func (p *pair) die() {
 	}
 }
 
-// flush reports the receive of a message as flushed, because the queue pair has ended. It only reports
+// flush reports the receive of a message as flushed, because the queue pair has ended. It reports only
 // receives of a shared queue, because package verbs flushes the other receives.
 func (p *pair) flush(e *event) {
 	if p.shared {

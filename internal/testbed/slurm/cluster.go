@@ -124,7 +124,7 @@ func (c *Cluster) must(err error) {
 	}
 }
 
-// lookPath finds a tool in /usr/sbin, where daemons are, or in the user's PATH, which may not contain
+// lookPath finds a tool in /usr/sbin, where daemons are, or in the user's PATH, which does not always contain
 // /usr/sbin.
 func lookPath(tool string) (string, error) {
 	if path, err := exec.LookPath("/usr/sbin/" + tool); err == nil {

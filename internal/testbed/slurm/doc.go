@@ -4,6 +4,6 @@
 //	c := slurm.Start(t, 3)                               // or t.Skip
 //	c.Command("salloc", "-N2", "-n3", "gorun", "prog")   // runs on h0
 //
-// It needs slurm-wlm, munge, and the programs that nscluster needs. The daemons keep their state and their
+// Slurm needs slurm-wlm, munge, and the programs that nscluster needs. The daemons keep their state and their
 // sockets below /run of each host and in a temporary directory of the test. They end with the hosts.
 package slurm

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// keepDefault is used for a Config.Keep of 0, in bytes.
+	// keepDefault, in bytes, is used if Config.Keep is 0.
 	keepDefault = 256 << 20
 	// growMin and growMax bound the number of bytes by which the arena grows at
 	// once. Between these bounds, each growth doubles the arena. If several ranks share a process,
@@ -229,7 +229,7 @@ func (a *Arena) dissolve() {
 	}
 }
 
-// grow adds at least n free bytes. In a contiguous range, it lengthens the one chunk. In any other
+// grow adds at least n free bytes. In a contiguous range, it lengthens the only chunk. In any other
 // range, it begins a new chunk.
 func (a *Arena) grow(n int) error {
 	room := a.room()

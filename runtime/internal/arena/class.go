@@ -8,7 +8,7 @@ const (
 	// align is the alignment of small leases: a cache line of amd64 and arm64.
 	align = 64
 	// stepsLog is the binary logarithm of 4, the number of classes in each doubling of the size.
-	// With 4 classes, at most a fifth of a slot above 256 bytes is unused.
+	// With 4 classes, at most a fifth of a slot of more than 256 bytes is unused.
 	stepsLog = 2
 	// slabMin is the minimum size of a slab in bytes.
 	slabMin = 16 << 10

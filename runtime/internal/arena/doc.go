@@ -4,9 +4,9 @@
 // The memory comes from a transport.Arena, which has no allocator of its own.
 // A slab is memory that is divided into slots of one size. Small requests get slots, which are
 // aligned to a cache line. Requests of LargeMin bytes and more get whole pages. The arena grows in
-// chunks. Up to Config.Keep bytes of freed memory keep their pages, so that a later lease of this
-// memory causes no page faults. Pages of free memory are hot if they are backed by memory, and cold
-// if they are not (see temperature).
+// chunks. A free page is hot if physical memory backs it, and cold if not (see temperature). Up to
+// Config.Keep bytes of freed memory stay hot, so that a later lease of this memory causes no page
+// faults.
 //
 // # Leases
 //

@@ -55,7 +55,7 @@ func (a *Arena) inFlight(op string, given Lease) (*lease, *span, error) {
 	return e, s, nil
 }
 
-// Confirm ends the flight of given memory whose message was sent. From then on, this rank must not
+// Confirm ends the flight of memory after the message with the memory was sent. From then on, this rank must not
 // access the memory. If the holder has returned the memory already, Confirm frees it.
 func (a *Arena) Confirm(given Lease) error {
 	a.mu.Lock()

@@ -7,7 +7,7 @@ import "math/bits"
 type temperature uint8
 
 const (
-	// cold pages are not backed by memory and hence read as zeros. They were never
+	// cold pages are not backed by memory, so their bytes are zeros. They were never
 	// touched, or were discarded.
 	cold temperature = iota
 	// hot pages were touched and are still backed by memory.

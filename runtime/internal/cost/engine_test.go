@@ -105,7 +105,7 @@ func engineReads(tb testing.TB, n, atOnce int) func() {
 		for i := range sends {
 			sends[i] = of.Isend(to, 0, out, engine.Standard, 0)
 		}
-		// Poll as a goroutine does that waits at the end of a long stream. The poll sends
+		// Poll like a goroutine that waits at the end of a long stream. The poll sends
 		// messages that wait to share a frame.
 		_, _, err := of.Iprobe(to)
 		check(err)

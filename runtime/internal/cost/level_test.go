@@ -63,8 +63,8 @@ func (d *dialogue) round() {
 	d.receive[0]()
 }
 
-// ready prepares a side for a message: it posts the receive, if receives belong to messages, and
-// polls once.
+// ready prepares a side for a message. If each receive belongs to a particular message, ready posts
+// the receive. Then it polls once.
 func (d *dialogue) ready(side int) {
 	if d.expect[side] != nil {
 		d.expect[side]()

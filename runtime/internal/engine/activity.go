@@ -15,7 +15,7 @@ func (e *Engine) Handled() uint64 {
 	return e.handled
 }
 
-// waitPolls bounds the number of polls of OnlyWaits that find something.
+// waitPolls bounds how many polls of one OnlyWaits may find something.
 const waitPolls = 64
 
 // OnlyWaits polls until a poll finds nothing. Its second result is true if the rank can make

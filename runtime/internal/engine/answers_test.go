@@ -11,8 +11,8 @@ import (
 )
 
 // TestAnswersOfAnotherPeer checks that an answer counts only if it comes from the peer of the
-// operation. An answer of another peer violates the protocol: the engine gives that peer up, and
-// the operation continues.
+// operation. An answer of another peer violates the protocol: the engine declares that peer to be
+// down, and the operation continues.
 func TestAnswersOfAnotherPeer(t *testing.T) {
 	to, from := engine.Match{Peer: 1, Tag: 1}, engine.Match{Peer: 1, Tag: 1}
 	announced := func(e *engine.Engine) engine.Handle {

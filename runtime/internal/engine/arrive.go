@@ -19,8 +19,8 @@ const eagerWord = uint32(kindEager)
 // without arena memory.
 const actorWord = uint32(kindActor)
 
-// Arrive handles one frame. If the frame violates the protocol, the engine gives up the peer that
-// sent it; operations with other peers continue.
+// Arrive handles one frame. If the frame violates the protocol, the engine declares the peer that sent
+// it to be down; operations with other peers continue.
 func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	e := (*Engine)(a)
 	if uint(rank) >= uint(len(e.peers)) {
@@ -167,8 +167,8 @@ func (e *Engine) offer(g *message, context uint32) {
 }
 
 // keepMessage stores a message as unexpected and ends the probes that wait for it. It drops a
-// message of a closed context (CloseContexts), because no receive can match it. The method drop
-// also tells the sender, which may be waiting for the match.
+// message of a closed context (CloseContexts), because no receive can match it. If the sender waits
+// for the match, the method drop tells it.
 func (e *Engine) keepMessage(g *message, k key) {
 	if k.context >= e.barred && e.over[k.context] {
 		e.drop(g)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Attend waits until ended is closed. The waiting goroutine does not poll, because another goroutine, which polls
-// while it waits for messages, finishes the operation. If both polled, every message would cost two switches
-// between them. Blocked lists the wait as one for the operation.
+// Attend waits until ended is closed, without polling. Another goroutine polls for the messages of the
+// operation and finishes it. If both goroutines polled, every message would cost two switches between them.
+// Blocked lists the wait as a wait for the operation of h.
 func (h Handle) Attend(ended <-chan struct{}) {
 	if h.request == nil || closed(ended) {
 		return
@@ -22,7 +22,8 @@ func (h Handle) Attend(ended <-chan struct{}) {
 	}
 }
 
-// attend lists a wait of Attend that began at the time since, and waits until ended is closed.
+// attend adds a wait of Attend to Engine.blocked, and waits until ended is closed. The wait began at the time
+// since.
 func (e *Engine) attend(h Handle, ended <-chan struct{}, from *roll, since time.Time) {
 	e.lock()
 	defer e.unlock()
@@ -56,14 +57,14 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// attendance has the waits of Attend that are not in Engine.blocked. To list a wait takes longer than a short
-// operation. Therefore a goroutine lists its wait only when it is called.
+// attendance has the waits of Attend that are not in Engine.blocked. To list a wait there takes longer than a
+// short operation. Therefore a goroutine lists its wait only when callAll asks for it.
 type attendance struct {
 	lock sync.Mutex // guards open, and the fields waits and called of each roll; no other lock is taken under it
 	open *roll      // of the waits that begin now; nil before the first one
 }
 
-// roll has the waits that are called together.
+// roll has the waits that one callAll asks for.
 type roll struct {
 	call   chan struct{} // closed when the goroutines have to list their waits
 	called bool
@@ -91,7 +92,7 @@ func (a *attendance) leave(r *roll) {
 	}
 }
 
-// callTime bounds the time that callAll waits for goroutines that do not run, because all processors are busy.
+// callTime bounds the time that callAll waits for goroutines. They do not run if all processors are busy.
 const callTime = 100 * time.Millisecond
 
 // callAll makes all goroutines list their waits, and returns when they have done so.

@@ -11,7 +11,7 @@ import (
 // from the peer has arrived, are collected in a batch, which is one frame. The batch is sent
 //
 //   - by the next poll (a sleeping poller is woken for it);
-//   - when it is full;
+//   - when the batch is full;
 //   - before any other frame is sent to the peer, so that the order is kept;
 //   - after batchMost, if no goroutine polls.
 //

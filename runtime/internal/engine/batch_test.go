@@ -211,7 +211,7 @@ func TestBatchesWaitForTheLane(t *testing.T) {
 }
 
 // TestBrokenBatches checks every truncation of a batch and every length beyond its end. Messages
-// before the damage must be delivered, and the receiver must give the sender up.
+// before the damage must be delivered, and the receiver must declare the sender to be down.
 func TestBrokenBatches(t *testing.T) {
 	const actorMessage = 20 + 4 + 8
 	whole := naive([]int{0, 1, 2}, 8)

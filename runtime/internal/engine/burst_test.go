@@ -77,7 +77,7 @@ func TestPollsBeforeAYield(t *testing.T) {
 	}
 }
 
-// flood is a stranger. Each poll of it finds a frame that no goroutine waits for.
+// flood is a stranger. Each poll of this transport finds a frame that no goroutine waits for.
 type flood struct {
 	turns
 	cancelAt int

@@ -111,8 +111,8 @@ func TestReceivesOfMovingBytesEnd(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedAfterClose checks that Await does not call its function after Close, because
-// the engine's owner frees, after Close, the memory that the function reads.
+// TestNothingIsAskedAfterClose checks that Await does not call its function after Close. After Close
+// the engine's owner frees the memory that the function reads.
 func TestNothingIsAskedAfterClose(t *testing.T) {
 	_, e := newBomb(t)
 	require.NoError(t, e.Close())

@@ -46,8 +46,8 @@ func (e *Engine) driveFeeds(p *peer) int {
 	return steps
 }
 
-// arriveData handles a DATA frame, which has a part of a message that this rank has requested by a
-// CTS.
+// arriveData handles a DATA frame. The frame contains a part of a message that this rank has requested
+// by a CTS.
 func (e *Engine) arriveData(p *peer, id uint32, offset uint64, payload []byte) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p || !r.move.cleared {

@@ -52,7 +52,7 @@ type incoming struct {
 // limit returns the upper bound of outgoing.sent at the peer.
 func (i *incoming) limit() uint32 { return i.returned + i.window }
 
-// due reports whether a frame should be sent only to carry the new limit. Such a frame is due when
+// due reports whether a frame should be sent whose only purpose is the new limit. Such a frame is due when
 // half of the window has been returned since the last limit was sent.
 func (i *incoming) due() bool { return i.limit()-i.told >= i.window/2 && i.limit() != i.told }
 

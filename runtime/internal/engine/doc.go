@@ -43,10 +43,10 @@
 // the poller completes their request or passes the token on. When no goroutine waits, a background
 // goroutine handles arrivals. Package progress decides what each goroutine does, and the engine
 // carries out the decisions (wait.go, background.go, serve.go). The engine reports each event to the
-// token by a call of a method. Engine.obey carries out the result of the call. A wait for a
+// token by a method call. The result of the call says what to do, and Engine.obey does it. A wait for a
 // request, a probe or credit succeeds when Engine.fire is called for its waiter. A wait for a word of
 // memory succeeds when the function done of its waiter returns true. Any wait fails when the field err
-// of its waiter is set. The end of the engine ends all requests and fails all other waits.
+// of its waiter is set. The end of the engine ends all requests and makes all other waits fail.
 //
 // # Ownership
 //

@@ -3,8 +3,8 @@ package engine
 import "time"
 
 const (
-	// earlyMax bounds the bytes of actor messages of all peers that wait for the ActorReceiver
-	// of this rank.
+	// earlyMax bounds the bytes of the actor messages that wait for the ActorReceiver of this rank,
+	// from all peers together.
 	earlyMax = 4 << 20
 	// defaultEarly is used for a Config.Early of 0.
 	defaultEarly = 30 * time.Second

@@ -50,7 +50,7 @@ type Config struct {
 	// Release is called when a rank, the argument holder, returns memory of this rank that was
 	// handed over to it. It is also called when the engine has transferred the bytes of the memory
 	// instead of handing it over. off is the Addr of the memory's key. off comes from the peer and
-	// is not checked: the peer may not hold that memory, or the memory may not exist. Release is
+	// is not checked: possibly the peer does not hold that memory, or it does not exist. Release is
 	// called with the engine's lock held and must not call the engine.
 	Release func(holder int, off uint64)
 	// Early is how long actor messages wait for SetActorReceiver before they are refused. The
@@ -110,7 +110,8 @@ type Engine struct {
 	// attendance has goroutines that wait for such functions.
 	attendance attendance
 	// mu guards everything below and everything reached from it, and serialises
-	// the transports. Of the engine's locks only those of workers and attendance are taken under it. See guard.go.
+	// the transports. While mu is held, no lock of the engine is taken except those of workers and
+	// attendance. See guard.go.
 	mu    mutex
 	burst progress.Burst
 	share progress.Share
@@ -242,7 +243,7 @@ func (e *Engine) pollOnce() {
 }
 
 // MarkDown records that the process of a peer was reaped. It tells the transport even if the engine
-// has given the peer up before. Before MarkDown, the transport had to assume that the peer still
+// has declared the peer to be down before. Before MarkDown, the transport had to assume that the peer still
 // writes to memory of this rank. Any goroutine may call it at any time.
 func (e *Engine) MarkDown(rank int, cause error) {
 	e.lock()
@@ -313,7 +314,7 @@ func (e *Engine) endMoves() {
 }
 
 // end is the part of Close under the lock. It reports whether Close has to wait for the end of the
-// background goroutine. It reports true only in the first call, and only if the background was
+// background goroutine. It reports true only in the first call, and only if that goroutine was
 // started.
 func (e *Engine) end() bool {
 	e.lock()

@@ -14,9 +14,9 @@ import (
 
 // worstOfFlood makes each sender send messages to rank 0. The argument each is the number of messages
 // of one sender. A message has a length from 0 to 3*unit bytes. At first, no receive is posted. Rank 0
-// polls thousands of times, and many more times as long as the messages have not taken more than
-// fill bytes, because the senders of a loaded machine may not have run. Then rank 0 receives and checks all
-// messages. worstOfFlood returns the maximum memory that rank 0 used, in bytes.
+// polls thousands of times. On a loaded machine, the senders may need longer: rank 0 polls up to a
+// hundred times as often until the messages take more than fill bytes. Then rank 0 receives and checks
+// all messages. worstOfFlood returns the maximum memory that rank 0 used, in bytes.
 func worstOfFlood(t *testing.T, w *world, senders, each, unit, fill int) int {
 	t.Helper()
 	worst := 0

@@ -108,7 +108,7 @@ func (e *Engine) look(r *Request) (idle uint) {
 	return e.nothing()
 }
 
-// Look is Test without taking the result.
+// Look is like Test, but does not take the result.
 func (h Handle) Look() bool {
 	if h.request == nil {
 		return true

@@ -113,8 +113,8 @@ func parseHeader(w transport.Header) (header, error) {
 	return h, nil
 }
 
-// envelope is the body of kindRTS and kindHandover. It has the length of the message. With flagKey,
-// or in kindHandover, it also has the key of the memory that holds the bytes.
+// envelope is the body of kindRTS and kindHandover. It contains the length of the message. With flagKey,
+// or in kindHandover, it also contains the key of the memory that holds the bytes.
 //
 //	bytes 0-7 length, 8-15 key address, 16-23 key token, little endian
 type envelope struct {
@@ -155,8 +155,8 @@ func parseEnvelope(b []byte) (envelope, error) {
 	return v, nil
 }
 
-// clearance is the body of kindCTS. It has the number of bytes to send and the id of the receiver's
-// operation. With flagKey, it also has the key of the memory to write to.
+// clearance is the body of kindCTS. It contains the number of bytes to send and the id of the receiver's
+// operation. With flagKey, it also contains the key of the memory to write to.
 //
 //	bytes 0-7 room, 8-15 key address, 16-23 key token, 24-27 id, little endian
 type clearance struct {

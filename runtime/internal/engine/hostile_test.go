@@ -106,9 +106,9 @@ func TestFloodBeyondCreditEndsThePeer(t *testing.T) {
 	require.LessOrEqual(t, held, 300<<10)
 }
 
-// TestDamageWhileBytesMove gives a peer up while the Gets of a receive are in progress. If these Gets
-// transfer the rest of the message, the receive must succeed. Otherwise the receive must end with the
-// loss of the peer.
+// TestDamageWhileBytesMove makes the engine declare a peer to be down while the Gets of a receive are in
+// progress. If these Gets transfer the rest of the message, the receive must succeed. Otherwise the
+// receive must end with the loss of the peer.
 func TestDamageWhileBytesMove(t *testing.T) {
 	for _, n := range []int{100, 1000} {
 		s, e := newStranger(t)
@@ -191,7 +191,7 @@ func TestLengthsOf64Bits(t *testing.T) {
 
 // TestAnnouncedLengthIsNotBelieved checks that the announced length alone allocates nothing. A
 // message that is too long for this machine fails its receive. A length that no machine can have
-// makes the engine give the sender up. In both cases all other operations continue.
+// makes the engine declare the sender to be down. In both cases all other operations continue.
 func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	for how, receive := range map[string]func(s *stranger, e *engine.Engine, f strange) error{
@@ -239,7 +239,7 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 }
 
 // FuzzFrames sends arbitrary frames of a peer to an engine with operations of all kinds in
-// progress. The engine may give the peer up, and must continue.
+// progress. The engine may declare the peer to be down, and must continue.
 //
 // A frame of the script has 11 bytes and a body: kind, flags, context, unused, tag, type, three
 // unused, ID, and the length of the body.

@@ -59,7 +59,7 @@ func TestAMessageUpToTheEagerLimitDoesNotWait(t *testing.T) {
 }
 
 // TestOrderAroundTheEagerLimit checks that eager and rendezvous messages are matched in the order of
-// their sends. It does so with and without room in the lane, credit, and a posted receive.
+// their sends. The test runs with and without room in the lane, credit, and a posted receive.
 func TestOrderAroundTheEagerLimit(t *testing.T) {
 	for seed := range uint64(soak(4)) {
 		rng := rand.New(rand.NewPCG(seed, 16))

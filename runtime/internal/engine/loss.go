@@ -12,7 +12,8 @@ func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op,
 // be received. Announced messages whose bytes were still at the peer are lost.
 //
 // As long as the loss is not acknowledged in a context of the peer (see Acknowledge), a receive or probe
-// from AnySource in this context ends with a *PeerError if it finds no message. lose ends those that wait.
+// from AnySource in this context ends with a *PeerError if it finds no message. lose ends the receives and
+// probes that wait already.
 func (e *Engine) lose(p *peer, cause error) {
 	if p.down != nil {
 		return

@@ -157,7 +157,7 @@ func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 }
 
 // TestMarkDownAfterLoss checks that the transport is told of the end of a peer that the engine
-// had given up before.
+// had declared to be down before.
 func TestMarkDownAfterLoss(t *testing.T) {
 	s, e := newStranger(t)
 	s.MarkDown(1, transport.ErrDamaged)

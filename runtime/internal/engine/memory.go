@@ -15,8 +15,8 @@ import (
 //	arena memory                       the arena memory itself
 //
 // The length that a peer announces is not trusted. If Config.Allocate returns an error, the receive
-// ends with a *MemoryError that wraps it. A length above messageMax is impossible, and the peer
-// is given up.
+// ends with a *MemoryError that wraps this error. A length above messageMax is impossible, and the
+// engine declares the peer to be down.
 
 const (
 	// directMax is the length in bytes of the longest announced message whose memory is allocated
@@ -25,7 +25,7 @@ const (
 	// messageMax is the largest length that a peer may announce. Addresses of Go's heap have
 	// 48 bits (runtime/malloc.go, heapAddrBits), and addresses of a mapping have no more.
 	messageMax = 1 << 48
-	// allocateMax bounds one allocation if Config.Allocate is nil.
+	// allocateMax bounds the bytes of one allocation if Config.Allocate is nil.
 	allocateMax = 1 << 30
 )
 

@@ -25,8 +25,8 @@ type message struct {
 	self   *Request // a send of this rank to itself whose payload is still in the sender's slice
 	local  []byte   // the memory of a handover of this rank to itself
 
-	// before and after link the messages that one peer may withdraw, because the peer waits for an
-	// answer to each of them. waits is true while the message is in that list (peer.envelopes).
+	// before and after link the messages that one peer may withdraw: those for which it waits for an
+	// answer. waits is true while the message is in that list (peer.envelopes).
 	// free links the free list.
 	before, after *message
 	waits         bool

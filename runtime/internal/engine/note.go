@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// ofProgram reports whether the messages of a context are the user's, not a library's or
-// control messages. Only the user's messages are recorded.
+// ofProgram reports whether a context is for messages of the user. The other contexts are for messages
+// of libraries and for control messages. Only the user's messages are recorded.
 func ofProgram(context uint32) bool { return context%flight.Contexts == 0 }
 
 // Recorder returns the recorder of the rank.

@@ -111,7 +111,7 @@ func (b *bomb) announce(a uint64, length int) {
 	b.frames = append(b.frames, strange{1, transport.Header{A: a, B: 1, C: 5}, body})
 }
 
-// TestNoPanicLeavesTheLockTaken makes each callback that runs under the engine's lock panic.
+// TestNoPanicLeavesTheLockTaken causes a panic in each callback that runs under the engine's lock.
 // Afterwards, every call of the engine, by the goroutine that recovers and by others, must either
 // work or return the error that a panic ended the engine.
 func TestNoPanicLeavesTheLockTaken(t *testing.T) {
@@ -239,7 +239,7 @@ func answers(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// TestWhoWaitsHearsOfThePanicOfThePoller lets the goroutine that polls for others panic. The
+// TestWhoWaitsHearsOfThePanicOfThePoller causes a panic in the goroutine that polls for others. The
 // other goroutines must not wait for ever, and operations whose bytes a transport moves must end.
 func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 	b, e := newBomb(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// peer is the engine's record of one rank. There is also a record of this rank itself. The record is
+// peer is the engine's record of one rank. There is also a record of this rank itself. A record is
 // created when an operation first names the rank or the first frame of the rank arrives.
 type peer struct {
 	rank int
@@ -45,7 +45,7 @@ type peer struct {
 	alone    time.Duration // when that last message was sent, as the time since batches.base
 }
 
-// requests is a queue of requests, linked by their next.
+// requests is a queue of requests, linked by their field next.
 type requests struct{ head, tail *Request }
 
 // push appends r.

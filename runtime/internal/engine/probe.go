@@ -118,9 +118,9 @@ func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc ui
 		if err = e.wait(ctx, w); err != nil {
 			break
 		}
-		// Between the wake-up and now, a receive may have taken the message, or its sender may
-		// have withdrawn it or been lost. lose and Break do not set the error of a wait that has
-		// already succeeded, so check for their errors here.
+		// Between the wake-up and now, a receive may have taken the message, the sender may have
+		// withdrawn it, or the sender may have been lost. lose and Break do not set the error of a
+		// wait that has already succeeded, so check for their errors here.
 		if g = e.match.look(w.from); g == nil {
 			if err = e.checkSource(from); err == nil {
 				err = e.knownLoss(w.from, what)

@@ -32,7 +32,7 @@ func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
 	return r.handle()
 }
 
-// startReceive starts a receive. It gives the receive the oldest matching unexpected message. If
+// startReceive starts a receive. It gives the oldest matching unexpected message to the receive. If
 // there is no such message, it posts the receive. mu is held.
 func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) *Request {
 	e.token.Called()

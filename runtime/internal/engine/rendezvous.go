@@ -17,8 +17,8 @@ type transfer struct {
 	err     error         // first error of a Get or a Put
 }
 
-// pull begins to receive a message whose bytes the sender still has. If the receiver can read them,
-// it issues Gets; otherwise it sends a CTS. If the receive takes no bytes, it only tells the sender
+// pull begins to receive a message whose bytes the sender still has. If this rank can read them, pull
+// issues Gets; otherwise it sends a CTS. If the receive takes no bytes, pull only tells the sender
 // that the message is received (FIN).
 func (e *Engine) pull(r *Request, g *message) {
 	p := r.peer
@@ -82,7 +82,7 @@ func (e *Engine) arriveCTS(p *peer, h header, payload []byte) error {
 	return nil
 }
 
-// move queues a request whose bytes Gets or Puts are to move, and issues as many as possible.
+// move queues a request whose bytes are moved by Gets or Puts, and issues as many of these as possible.
 func (e *Engine) move(r *Request) {
 	p := r.peer
 	p.reads.push(r)
@@ -92,8 +92,8 @@ func (e *Engine) move(r *Request) {
 	}
 }
 
-// driveMoves issues Gets and Puts for the queued requests of a peer, until the endpoint returns
-// ErrAgain or Caps.MaxReads Gets are in flight. It returns the number of Gets and Puts that it has
+// driveMoves issues Gets and Puts for the queued requests of a peer. It stops when the endpoint returns
+// ErrAgain, or when Caps.MaxReads Gets are in flight. It returns the number of Gets and Puts that it has
 // issued, or that failed at once.
 func (e *Engine) driveMoves(p *peer) int {
 	steps := 0
@@ -129,7 +129,7 @@ func (e *Engine) driveMoves(p *peer) int {
 	return steps
 }
 
-// issue issues the next Get or Put of a request, of n bytes.
+// issue issues the next Get or Put of a request. n is its length in bytes.
 func (e *Engine) issue(p *peer, r *Request, n int) error {
 	m := &r.move
 	b, k := r.buf[m.next:m.next+n], m.from.At(m.next)
@@ -185,8 +185,8 @@ func (e *Engine) settle(r *Request) {
 	}
 }
 
-// arriveFIN completes a send whose receiver has read the bytes or takes none, or a receive into
-// whose memory the sender has written the bytes.
+// arriveFIN completes an operation of this rank: a send if the receiver has read the bytes or takes
+// none, or a receive if the sender has written the bytes into its memory.
 func (e *Engine) arriveFIN(p *peer, id uint32) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p {

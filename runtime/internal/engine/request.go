@@ -90,7 +90,7 @@ func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Reque
 	return r
 }
 
-// lastGeneration is the generation at which a record is no longer reused. No handle has it.
+// lastGeneration is the generation at which a record is no longer reused. No handle has this generation.
 const lastGeneration = math.MaxUint32
 
 // free takes the result of a request that is done and returns the record to the free list. A

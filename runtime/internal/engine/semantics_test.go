@@ -45,8 +45,8 @@ func TestTruncationLosesNothingElse(t *testing.T) {
 }
 
 func TestTypesAgreeByTheirText(t *testing.T) {
-	// The ranks give the same layouts different numbers. The long texts differ only at their
-	// ends.
+	// The two ranks use different numbers for the same layouts. The long texts differ only at
+	// their ends.
 	long := "struct{" + strings.Repeat("field int64; ", 1000)
 	names := []map[engine.Type]string{
 		{3: "int64", 5: "float64", 64: "struct{a int64}", 65: "struct{b int8}", 66: long + "}"},

@@ -73,8 +73,7 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	return true
 }
 
-// failed completes a request that has had no effect yet with the error err, and returns the
-// request.
+// failed completes r with the error err and returns r. r has had no effect yet.
 func (e *Engine) failed(r *Request, err error) *Request {
 	e.complete(r, err)
 	return r
@@ -143,7 +142,7 @@ func (e *Engine) destination(r *Request, to Match) (*peer, error) {
 	return p, nil
 }
 
-// sendEager sends a message eagerly, at the given cost in credit.
+// sendEager sends a message eagerly. cost is the credit that the message consumes.
 func (e *Engine) sendEager(r *Request, cost uint32) {
 	h := header{kind: kindEager, context: r.target.context, tag: r.target.tag, typ: r.typ}
 	if r.op == opSync {

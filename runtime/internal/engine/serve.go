@@ -31,8 +31,8 @@ const (
 // Serve makes the calling goroutine the serving goroutine, which delivers actor messages. Serve
 // polls, yields and sleeps, as any waiting goroutine does, until ready returns true. Then it calls
 // work without the engine's lock. Serve repeats the wait and the call until the engine ends. Then it
-// calls work as long as arrived returns true, which reports whether messages that arrived before the
-// end are not delivered yet, and returns the engine's error. ready and arrived are called often, with
+// calls work as long as arrived returns true, and returns the engine's error. arrived reports whether
+// messages that arrived before the end are not delivered yet. ready and arrived are called often, with
 // the lock held, and must not call the engine. A call of the engine from within work fails with
 // ErrInline if it would have to wait.
 //
@@ -65,7 +65,7 @@ func (e *Engine) Serve(ready, arrived func() bool, work func() Next) error {
 		switch {
 		case e.err != nil:
 			due = arrived
-		case worked || !ready(): // after work also if ready returns true, because work may always have more to do
+		case worked || !ready(): // after work, poll even if ready returns true: there may always be more work
 			e.pollOnce()
 		}
 		worked = due()

@@ -199,8 +199,8 @@ func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	<-inside
 }
 
-// TestWaitsThatBeginPoll checks that a goroutine that waits repeatedly polls for itself, although
-// the serving goroutine had the token.
+// TestWaitsThatBeginPoll checks that a goroutine that often waits polls for itself, although the
+// serving goroutine had the token.
 func TestWaitsThatBeginPoll(t *testing.T) {
 	var heard [2]int
 	// The goroutine that found the last notice of rank 1.

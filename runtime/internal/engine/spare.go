@@ -3,9 +3,9 @@ package engine
 import "math/bits"
 
 // The classes of memory blocks for unexpected messages. The sizes of blocks are the powers of two
-// from 64 bytes to 64 KiB. Between two powers, there is also one and a half times the smaller one.
-// So rounding up adds less than half of the length of a message of 64 bytes or more. Go's allocator
-// has these sizes, too.
+// from 64 bytes to 64 KiB, and one and a half times each of these powers except the last. So for a
+// message of 64 bytes or more, rounding up adds less than half of its length. Go's allocator has
+// these sizes, too.
 const (
 	minClass = 2 * 6
 	maxClass = 2 * 16

@@ -8,7 +8,7 @@ const stackDepth = 24
 
 // locate records the call stack of the goroutine of w, which is the calling goroutine. It does
 // nothing if the stack is recorded already or if the caller of the engine gave a pc. It is called
-// just before a sleep or a park, so that waits that end while polling do not pay for it.
+// just before a sleep or a park, so that a wait that the polls end does not pay for it.
 func (e *Engine) locate(w *waiter) {
 	if w.depth != 0 || w.pc != 0 || w.req != nil && w.req.pc != 0 {
 		return

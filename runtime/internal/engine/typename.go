@@ -17,7 +17,7 @@ const (
 
 // typeSet is the set of types whose text was sent to a peer.
 type typeSet struct {
-	last Type // argument of the last call of has
+	last Type // argument of the last call of the method has
 	all  map[Type]struct{}
 }
 
@@ -108,7 +108,7 @@ func (e *Engine) agree(p *peer, theirs, ours Type) bool {
 	return true
 }
 
-// mismatch returns the error of a receive with type ours of a message with type theirs.
+// mismatch returns the error of a receive with type ours that got a message with type theirs.
 func (e *Engine) mismatch(p *peer, tag int, theirs, ours Type) error {
 	if theirs >= TypeLabel && ours >= TypeLabel {
 		return &LabelError{Source: p.rank, Tag: tag, Sent: uint32(theirs - TypeLabel), Want: uint32(ours - TypeLabel)}

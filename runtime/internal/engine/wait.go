@@ -189,7 +189,8 @@ func (e *Engine) obey(r progress.Ready) {
 		e.sleeper.Ring()
 	}
 	if r.Do&progress.Lend != 0 {
-		e.sleeper.Prepare() // covers waits for words that began after the sleeping goroutine's own Prepare
+		// Waits for words of memory may have begun after the sleeping goroutine's own Prepare.
+		e.sleeper.Prepare()
 		armed := len(e.backlog) == 0 && e.arm()
 		e.ask()
 		e.obey(e.token.Lent(armed))
@@ -209,7 +210,7 @@ func (e *Engine) ask() {
 	}
 }
 
-// expire ends the wait of w with the given era because its context is done.
+// expire ends the wait of w with the number era, because ctx is done. It does nothing if that wait is over.
 func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	e.lock()
 	defer e.unlock()

@@ -33,7 +33,7 @@ type World interface {
 	// Respawns reports whether the job starts a lost rank again, in a new World.
 	Respawns() bool
 	// Successor returns the value that Keep keeps for the World that has replaced this one. It
-	// returns nil if no World has replaced this one, or nothing is kept for that World yet.
+	// returns nil if no World has replaced this one, or if nothing is kept for that World yet.
 	Successor() (kept any)
 	// ActorSystem returns the *actor.ActorSystem in which the transports run actors of their own,
 	// or nil if there is none. The actors of the rank then use the same system, which logs to log.
@@ -49,8 +49,8 @@ type World interface {
 	// Bytes returns the bytes of a message. It returns false if the message has ended: it was
 	// sent or released.
 	Bytes(message any) ([]byte, bool)
-	// Give begins the handover of the memory of a message to a rank: in the arena, the memory is
-	// in flight afterwards. If the memory belongs to another rank, Give first replaces it by a
+	// Give begins the handover of the memory of a message to a rank. Afterwards the memory is in
+	// flight (arena.Arena.Give). If the memory belongs to another rank, Give first replaces it by a
 	// copy in this rank's arena. The caller then calls either Given or Regain.
 	Give(message any, to int) (Gift, error)
 	// Given completes the handover. The receiver owns the memory, and the message has ended here.
@@ -83,8 +83,8 @@ type Actor struct {
 	Restarts int
 }
 
-// Explainer is implemented by a kept value that can list actors. Actors returns all actors that live
-// on the rank, including the actors of the transports, parents first.
+// Explainer is implemented by a value of World.Keep that can list actors. Actors returns all actors
+// that live on the rank, including the actors of the transports, parents first.
 type Explainer interface{ Actors() []Actor }
 
 // Address returns the address part of the PIDs of the actors of a rank in a generation of the job.

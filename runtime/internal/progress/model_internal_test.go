@@ -295,7 +295,7 @@ func (w *world) fail() {
 			w.fire(i)
 			continue
 		}
-		// The driver tells the goroutines in its list of long waits of the failure.
+		// The driver reports the failure to the goroutines in its list of long waits.
 		g.told = g.at != atFirst
 		w.tell("Rouse", func() Ready { return w.token.Rouse(&w.places[i]) })
 	}

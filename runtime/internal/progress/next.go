@@ -92,7 +92,7 @@ func (t *Token) Next(w *Waiter, in Input) (Action, Ready) {
 	return w.does(Park), r
 }
 
-// does records a as the action of w and returns it.
+// does records the action a as the last action of w, and returns a.
 func (w *Waiter) does(a Action) Action {
 	w.last = a
 	return a

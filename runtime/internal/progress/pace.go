@@ -16,7 +16,7 @@ const (
 	yieldsPerGo   = 8  // one of every yieldsPerGo yields lets other goroutines run in any case
 	// yieldsPerGoBeside replaces yieldsPerGo if Go has several processors. Then a processor that is not busy runs
 	// the other goroutines. Each Gosched wakes a thread that looks for work, and often moves the calling
-	// goroutine to it.
+	// goroutine to this thread.
 	yieldsPerGoBeside = 64
 )
 

@@ -26,7 +26,7 @@ const (
 	// A long yield adds scoreLong to the score, a short one subtracts 1. The processor becomes shared when the
 	// score reaches scoreMost, after some long yields in short succession, and free when it reaches 0.
 	scoreLong, scoreMost = 16, 64
-	// YieldsMost bounds the time for which a waiting rank yields, and does not sleep, because other processes run.
+	// YieldsMost bounds the time for which a waiting rank yields in place of sleeping, if other processes run.
 	YieldsMost = 10 * time.Millisecond
 )
 
@@ -44,8 +44,8 @@ func (s *Share) Policy() Policy {
 	return s.alone
 }
 
-// Extends reports whether a yield of duration d proves that yields give other processes the shared processor. Then the
-// wait goes on as if it began now, and does not sleep yet.
+// Extends reports whether a yield of duration d proves that yields give other processes the shared processor. If
+// so, the wait goes on as if it began now, and the rank does not sleep yet.
 func (s *Share) Extends(d time.Duration) bool {
 	return s.shared && d >= yieldedLong && d < yieldedSlice
 }

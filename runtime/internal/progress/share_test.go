@@ -24,7 +24,7 @@ func TestShare(t *testing.T) {
 		require.False(t, s.Yielded(short))
 	}
 	require.Equal(t, alone, s.Policy())
-	for range 20 { // a yield now and then takes long because of an interrupt
+	for range 20 { // now and then a yield takes long because of an interrupt
 		require.False(t, s.Yielded(long))
 		require.False(t, s.Extends(long))
 		for range 20 {

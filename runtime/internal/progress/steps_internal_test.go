@@ -23,8 +23,8 @@ func (w *world) enabled(i int) bool {
 // engine. The program may never take this step.
 func (w *world) program(i int) bool { return w.routines[i].at == atStart && i != modelBack }
 
-// step makes a step of goroutine i. pace is what its Pace says after a Poll. Consecutive operations
-// form one step if no event from outside can have an effect between them.
+// step makes a step of goroutine i. The argument pace is the answer of the goroutine's Pace after a Poll.
+// Consecutive operations form one step if no event from outside can have an effect between them.
 func (w *world) step(i int, pace Action) {
 	g := &w.routines[i]
 	switch g.at {

@@ -131,9 +131,9 @@ func (t *Token) TryBegin(w *Waiter) bool {
 
 // Begin is the event that the wait of w begins. It returns whether w has got the token. With the
 // token, the goroutine polls a few times and then calls End or Next. Without it, the goroutine
-// calls Next. Begin takes the token even from the serving goroutine, so that a goroutine that waits
-// repeatedly polls for itself. The serving goroutine need not be told, because it checks whether it
-// has the token before it polls.
+// calls Next. Begin takes the token even from the serving goroutine, so that a goroutine that often
+// waits polls for itself. The serving goroutine need not be told, because it checks whether it has
+// the token before it polls.
 func (t *Token) Begin(w *Waiter) (bool, Ready) {
 	if t.state == Serving || t.state == Working {
 		t.take(w)
@@ -190,7 +190,7 @@ func (t *Token) Rouse(w *Waiter) Ready {
 }
 
 // Urge is the event that a frame was queued that only a poll can send. If the goroutine with the
-// token sleeps, it is rung.
+// token sleeps, the result is Ring.
 func (t *Token) Urge() Ready {
 	if t.state == Asleep || t.state == Idle {
 		return Ready{Do: Ring}

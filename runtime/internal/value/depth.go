@@ -13,7 +13,7 @@ import (
 // the recursion of gob could overflow the stack, and Go would end the process.
 const depthMax = 10_000
 
-// nested caches the results of unbounded by reflect.Type.
+// nested caches the results of the function unbounded. The keys have the type reflect.Type.
 var nested sync.Map
 
 // tooDeep returns ErrDepth for a value that is nested more deeply than depthMax. Otherwise it returns
@@ -69,13 +69,13 @@ func descend(v reflect.Value, depth int) error {
 	return nil
 }
 
-// own are the interfaces that types with an encoding of their own implement. Gob does not visit
-// the parts of a value of such a type.
+// own lists the interfaces of types with an encoding of their own. Gob does not visit the parts of a
+// value of such a type.
 var own = []reflect.Type{
 	reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
 }
 
-// unbounded reports whether values of a type can be nested without a bound, because the type
+// unbounded reports whether values of a type can be nested without a bound. They can if the type
 // contains an interface or itself. The argument above holds the types that contain t.
 func unbounded(t reflect.Type, above []reflect.Type) bool {
 	if known, ok := nested.Load(t); ok {

@@ -171,9 +171,9 @@ func (c *coder[T]) decode(b []byte, v *T) (err error) {
 	return c.codec.Decode(b, v)
 }
 
-// odd handles bytes that do not begin with the header of a value of the coder's type. The bytes are
-// nil, a failure, a value of another type, or malformed. If the bytes stand for nil and T can be nil,
-// odd returns no error. Otherwise it returns an error.
+// odd handles bytes that do not begin with the header of a value of the coder's type. The bytes stand
+// for nil, a failure or a value of another type, or are malformed. If they stand for nil and T can be
+// nil, odd returns no error. Otherwise it returns an error.
 func (c *coder[T]) odd(b []byte) error {
 	if len(b) < headSize || len(b)-headSize < int(binary.LittleEndian.Uint16(b[1:])) || b[0] < formValue || b[0] > formFailure {
 		return fmt.Errorf("%w: its head", ErrMalformed)

@@ -35,8 +35,8 @@ func Tag(kind, head int) uint32 { return uint32(kind) | uint32(head)<<8 }
 // SplitTag is the inverse of Tag.
 func SplitTag(t uint32) (kind, head int) { return int(t & 0xff), int(t >> 8) }
 
-// Head is the head of a message. All of its parts are optional. A head without parts is encoded as
-// nothing; the encoding of any other head is
+// Head is the head of a message. All of its parts are optional. The encoding of a head without parts is
+// empty. The encoding of any other head is
 //
 //	byte 0  a bit for each part that follows: 1 name, 2 sender's id, 4 sender's address, 8 headers
 //	then    the parts in this order: each is a string with its length before it; the headers

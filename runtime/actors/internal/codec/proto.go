@@ -28,7 +28,7 @@ func protoType(m proto.Message) *Type {
 }
 
 // find returns the type that a peer defines by a name and a layout. If the type is not registered in
-// this process, or its layout differs, the result has no Decode, and the Name of the result is the
+// this process, or its layout differs, Decode of the result is nil, and its Name is the text of the
 // reason. A protobuf type is registered by the first definition that names it.
 func find(name, layout string) *Type {
 	types.mu.Lock()
