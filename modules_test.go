@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// requirements lists the modules that each go.mod of the tree requires directly. Every program that imports
-// runtime has the requirements of the root module in its go.sum. For this reason, a new requirement is a
-// design decision, and programs of the tree that require more modules are modules of their own.
+// requirements lists the modules that each go.mod of the tree requires directly. A new requirement is a
+// design decision, because every program that imports runtime has the requirements of the root module in
+// its go.sum. For the same reason, programs of the tree that require more modules are modules of their own.
 var requirements = map[string][]string{
 	// The modules of charm.land are for the table of gorun inspect -watch. Only package viewer
 	// imports them.

@@ -222,7 +222,8 @@ func TestText(t *testing.T) {
 	})
 }
 
-// Executables are not in the repository. A go build in its directory leaves one that git add takes.
+// Executables are not in the repository. A go build in the directory of a command leaves an executable
+// there, which git add would take.
 func TestNoExecutables(t *testing.T) {
 	names, err := exec.Command("git", "ls-files", "-z").Output()
 	if err != nil {

@@ -88,8 +88,8 @@ func TestNoAllocations(t *testing.T) {
 // displacements.
 type buffers struct {
 	one, sum, many, all []float64
-	// counts are uneven lengths of blocks, one for each rank; all lengths in ones, and all lengths
-	// in equal, are the same. displs places the blocks in the reverse order of the ranks.
+	// counts has a block length for each rank, and the lengths differ. In ones and in equal, the
+	// lengths of all ranks are the same. displs places the blocks in the reverse order of the ranks.
 	counts, ones, equal, displs []int
 }
 

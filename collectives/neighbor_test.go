@@ -29,8 +29,8 @@ const nowhere = -7
 
 func untouched(n int) []int { return slices.Repeat([]int{nowhere}, n) }
 
-// hood is the neighborhood of a rank in a topology. The edge from sources[j] to this rank, which
-// fills block j, has the index edges[j] among the outgoing edges of sources[j].
+// hood is the neighborhood of a rank in a topology. The edge from sources[j] to this rank fills block
+// j. Among the outgoing edges of sources[j], this edge has the index edges[j].
 type hood struct {
 	comm           *runtime.Comm
 	sources, dests []int

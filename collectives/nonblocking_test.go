@@ -106,8 +106,7 @@ func TestIBcast(t *testing.T) {
 	}
 }
 
-// Wait returns the error of wrong arguments, and nothing is sent, so that a barrier after it
-// succeeds.
+// Wait returns the error of wrong arguments, and nothing is sent, so that a later barrier succeeds.
 func TestNonblockingRefusals(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		for _, err := range []error{

@@ -252,7 +252,7 @@ func TestAbandonedReduceValue(t *testing.T) {
 			cancel(ended)
 			if _, err := collectives.ReduceValue(c.WithContext(ctx), 1, nil, 0); err == nil {
 				// This ReduceValue has sent a message and waited for none, so the end of the
-				// context has not ended it. BcastValue waits, so that the test uses BcastValue.
+				// context has not ended it. BcastValue waits for a message, and must end.
 				_, err = collectives.BcastValue(c.WithContext(ctx), 1, 0)
 				if !errors.Is(err, context.Canceled) {
 					return fmt.Errorf("no end by the context: %w", err)

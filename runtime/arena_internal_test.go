@@ -100,9 +100,9 @@ func TestMemoryComesHome(t *testing.T) {
 	})
 }
 
-// When a rank is declared lost, its peer gets back the Buffer that the lost rank held. A wait for a
-// word in memory that both ranks share ends with the loss, unless the word already has the awaited
-// value.
+// When a rank is declared lost, its peer gets back the Buffer that the lost rank held. Await of a
+// word that does not have the awaited value ends with the loss. If the word has the value, Await
+// succeeds.
 func TestMemoryOfALostHolderComesHome(t *testing.T) {
 	everywhere(t, 2, func(w *World) error {
 		c := w.Comm()
@@ -114,8 +114,8 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 			m, err := RecvMessage(c, 0, 0)
 			require.NoError(t, err)
 			require.Len(t, m.Bytes(), 1<<20)
-			// Rank 0 declares rank 1 lost although rank 1 lives. Rank 0 then sets this word, because
-			// no message of rank 0 arrives at rank 1 any more.
+			// Rank 0 declares rank 1 lost although rank 1 lives. From then on, no message of rank 0
+			// arrives here. Rank 0 sets this word at the end of its test.
 			for s.Word(1, 0).Load() == 0 {
 				goruntime.Gosched()
 			}

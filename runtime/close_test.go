@@ -24,7 +24,7 @@ func overTransports(t *testing.T, n int, fn func(c *runtime.Comm)) {
 }
 
 // Close ends the waiting receives of this rank with ErrCommClosed and discards messages that were
-// not received. The sends that wait for a match of these messages end, too.
+// not received. If the send of a discarded message waits for a match, the send ends, too.
 func TestCloseEndsWhatWaits(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()

@@ -375,7 +375,7 @@ func TestNamesAndExplanations(t *testing.T) {
 	})
 }
 
-// Errors contain ranks of the communicator, not World ranks. Status does the same.
+// The ranks in errors and in a Status are ranks of the communicator, not World ranks.
 func TestErrorsNameRanksOfTheCommunicator(t *testing.T) {
 	local(t, 3, func(w *runtime.Comm) {
 		c, err := w.Split(0, -w.Rank()) // rank 2 comes first

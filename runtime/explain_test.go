@@ -65,7 +65,7 @@ func TestNothingIsExplainedUnasked(t *testing.T) {
 }
 
 // In a small World all peers are listed, in a larger one only the peers that exchanged messages
-// with the rank. The number of its lines is bounded.
+// with the rank. The number of lines is bounded.
 func TestExplainedPeers(t *testing.T) {
 	for _, c := range []struct {
 		program     string

@@ -156,8 +156,8 @@ func runAll(t *testing.T, names []string) map[hangRun]result {
 // pauseTime is longer than the time after which a rank reports that it waits.
 const pauseTime = 2500 * time.Millisecond
 
-// pauses are programs in which rank 0 continues after a while, and the other ranks wait for it.
-// They are no deadlocks.
+// pauses are programs that continue after a while, and are therefore no deadlocks. In most of them
+// the other ranks wait for rank 0.
 var pauses = map[string]func(c *runtime.Comm) error{
 	"computes": pause(func(*runtime.Comm) {
 		for begin := time.Now(); time.Since(begin) < pauseTime; {

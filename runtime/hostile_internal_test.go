@@ -87,8 +87,8 @@ func pattern(b []byte, seed int) []byte {
 	return b
 }
 
-// Only the members of a communicator can break it. Notices of other ranks, and about unknown
-// communicators, are discarded and not stored.
+// Only the members of a communicator can break it. Notices from other ranks, and notices about
+// unknown communicators, are discarded.
 func TestOnlyMembersBreakACommunicator(t *testing.T) {
 	everywhere(t, 3, func(w *World) error {
 		c := w.Comm()
@@ -142,8 +142,8 @@ func TestShortAnswersAreNoAgreement(t *testing.T) {
 	}))
 }
 
-// sharedOf returns the Shared of rank 0 before it has attached the parts of the two other ranks on
-// its node, and the cards (see Shared.allocate) of all three.
+// sharedOf returns the Shared of rank 0 and the cards (see Shared.allocate) of the three ranks of
+// its node. In this Shared, the parts of the two other ranks are not yet attached.
 func sharedOf(tb testing.TB, size int) (*Shared, []uint64) {
 	tb.Helper()
 	worlds := make([]*World, 3)

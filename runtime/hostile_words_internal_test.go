@@ -147,7 +147,7 @@ func TestHostileGroups(t *testing.T) {
 	}, func(c *Comm, number int) {
 		mine, err := c.Split(2, 0)
 		require.NoError(t, err)
-		for peer := range 2 { // rank 2 is the remote leader for both
+		for peer := range 2 { // rank 2 is the remote leader for both other ranks
 			b := &bridging{local: mine, over: c, peer: c.WorldRank(peer), tag: tagInter, acrossTag: tagCreate + 1 + peer}
 			length := make([]uint64, 1)
 			switch number {

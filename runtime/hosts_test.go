@@ -166,14 +166,14 @@ func bear(w *runtime.World) error {
 	return nil
 }
 
-// TestLinkThatIsCutForAMoment: a network that fails for 2 s does not lose a host. gorun keeps its ssh
-// connections to the hosts, and the ranks keep their connection. If the test itself was delayed so
-// that the cut lasted longer and the job failed, the run proves nothing, and is repeated.
+// TestLinkThatIsCutForAMoment: after a failure of the network for 2 s, no host counts as lost. gorun
+// keeps its ssh connections to the hosts, and the ranks keep their connection. If the test itself was
+// delayed so that the cut lasted longer and the job failed, the run proves nothing, and is repeated.
 func TestLinkThatIsCutForAMoment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for seconds")
 	}
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	c := nscluster.StartSSH(t, 3)
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestLinkThatIsCutForAMoment(t *testing.T) {
 	}
 }
 
-// alien makes rank 0 send to rank 1, which it cannot reach, and print the error.
+// alien makes rank 0 send to rank 1, which rank 0 cannot reach, and print the error.
 func alien(w *runtime.World) error {
 	c := w.Comm()
 	if c.Rank() == 1 {

@@ -12,8 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Subjects of questions to oracle, which delays its answers to subjectHard until the test allows
-// them.
+// Subjects of questions to oracle. An answer to subjectHard is delayed until the test allows it.
 const (
 	subjectHard = 1
 	subjectEasy = 2

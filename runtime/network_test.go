@@ -106,7 +106,8 @@ func TestEncryptedNetwork(t *testing.T) {
 	}
 }
 
-// In a program without actors, -explain lists only the actors of the connections.
+// In a program without actors of its own, -explain lists only the actors with which transport/rdma
+// manages the connections.
 func TestExplainedConnectionActors(t *testing.T) {
 	r := launch(t, 2, "circle", "-transport", "rdma", "-explain")
 	require.Zero(t, r.code, r.errors)
@@ -122,7 +123,7 @@ func TestNetworkThatIsNotThere(t *testing.T) {
 	require.Contains(t, r.errors, `-net nosuch0: there is no interface "nosuch0"`)
 }
 
-// rests makes rank 0 send again after its connection was closed because it was idle.
+// rests makes rank 0 send again after its idle connection was closed.
 func rests(w *runtime.World) error {
 	c := w.Comm()
 	word := make([]int, 1)

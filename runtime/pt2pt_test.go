@@ -298,8 +298,8 @@ func TestUnpostedStridedMessages(t *testing.T) {
 	})
 }
 
-// SendRecvReplace exchanges messages in one buffer, also in a NewRequest (MPICH's
-// pt2pt/isendrecv_replace.c).
+// SendRecvReplace exchanges messages in one buffer, also if the function of a NewRequest calls it
+// (MPICH's pt2pt/isendrecv_replace.c).
 func TestSendRecvReplaceAroundARing(t *testing.T) {
 	const ranks = 5
 	local(t, ranks, func(c *runtime.Comm) {

@@ -10,7 +10,7 @@ import (
 )
 
 // The result of a request is returned once, also if the request was copied. A request whose result
-// was returned does not affect the next operation, which uses the same record.
+// was returned does not affect the next operation, for which the engine uses the same record.
 func TestResultIsTakenOnce(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		got := make([]int, 2)

@@ -29,7 +29,7 @@ func init() {
 	programs["go on without a host"] = func() { runtime.Main(goOnWithoutAHost) }
 }
 
-// warm is like resume (in resume_test.go). If its process is a spare, it prints that before it
+// warm is like resume (in resume_test.go). A spare process prints that it is a spare before it
 // knows its rank.
 func warm() {
 	spare := os.Getenv("GORUN_SPARE") != ""
@@ -189,7 +189,7 @@ func goOnWithoutAHost(w *runtime.World) error {
 
 // A host whose cable is unplugged is lost, and its ranks are started again on other hosts.
 func TestResumeWithoutACutHost(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	c := nscluster.StartSSH(t, 4)
 	self, err := os.Executable()
 	require.NoError(t, err)

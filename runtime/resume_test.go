@@ -99,7 +99,8 @@ func namesTheDead(w *runtime.World, err error) {
 	}
 }
 
-// leaveUnreceived sends messages that the receivers leave unreceived, except one.
+// leaveUnreceived sends a message to each other rank. Each rank receives only one of the messages
+// sent to it.
 func leaveUnreceived(w *runtime.World) error {
 	c := w.Comm()
 	for peer := range c.Size() {

@@ -168,8 +168,8 @@ func TestAwaitFromManyGoroutines(t *testing.T) {
 	}))
 }
 
-// If the context.Context of the view ends, Await returns the cause, unless the word already has the
-// value.
+// If the context.Context of the view ends, Await returns the cause. If the word already has the
+// value, Await succeeds.
 func TestAwaitEndsWithItsContext(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s := newShared(t, w, 8)

@@ -46,8 +46,8 @@ func tee() <-chan string {
 	return lines
 }
 
-// waitForStopped makes rank 0 send its first message to rank 1, which is stopped. Rank 0 continues
-// rank 1 after it has logged that rank 1 does not answer.
+// waitForStopped makes rank 0 send its first message to rank 1, which is stopped. When rank 0 has
+// logged that rank 1 does not answer, rank 0 continues rank 1 by SIGCONT.
 func waitForStopped(w *runtime.World, lines <-chan string) error {
 	c, word := w.Comm(), []int{42}
 	if c.Rank() == 1 {

@@ -24,7 +24,7 @@ const unexpectedEach = 8 << 10
 const envUnexpected = "GORUN_TEST_UNEXPECTED"
 
 // unexpected makes rank 1 flood rank 0, which begins to receive after all messages have reached it.
-// Rank 0 prints by how many bytes its heap grew at most.
+// Rank 0 prints the largest growth of its heap in bytes.
 func unexpected(w *runtime.World) error {
 	messages, err := strconv.Atoi(os.Getenv(envUnexpected))
 	if err != nil {

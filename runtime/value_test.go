@@ -77,8 +77,8 @@ func TestLongValue(t *testing.T) {
 	})
 }
 
-// Values that all ranks send at the same time arrive with their source, in the order of each
-// sender, beside other messages.
+// Values that several ranks send to one rank arrive with their source and in the order of each
+// sender, although other messages arrive between them.
 func TestValuesFromAnySource(t *testing.T) {
 	const size, rounds = 5, 40
 	overTransports(t, size, func(c *runtime.Comm) {

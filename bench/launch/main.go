@@ -7,8 +7,8 @@
 //	go run ./bench/launch -host n1,n2,n3,n4 -ppn 8
 //
 // Launchers that are not installed are omitted. The same number of ranks runs on each host. Each system runs
-// two jobs. One is true(1). The other is the program startup or, for MPI, the same program in C. Both call
-// one barrier.
+// two jobs. One is true(1). The other is the program startup, which calls one barrier, or, for MPI, the same
+// program in C.
 package main
 
 import (

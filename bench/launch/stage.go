@@ -21,7 +21,7 @@ type site struct {
 	inside []string                     // runs a command on the host where jobs start; nil: on this machine
 	net    string                       // network that connects the hosts, "" if launchers must find it
 	used   func() (time.Duration, bool) // returns the processor time of all hosts until now, nil if it is unknown
-	clear  func()                       // ends processes that a job has left on the hosts, nil if it cannot
+	clear  func()                       // ends processes that a job has left on the hosts, nil if they cannot be ended
 }
 
 // stage is the testing.TB that package nscluster requires, although this program is not a test. stage embeds

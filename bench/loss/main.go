@@ -1,6 +1,6 @@
-// Command loss kills a rank, the victim, and measures for each other rank, a survivor, the time until its
-// operation with the victim fails. The time begins just before the kill, so that it includes the time in
-// which gorun reaps the process. The result is the longest of the survivors' times.
+// Command loss kills a rank (the victim). For each other rank (a survivor) it measures the time until the
+// survivor's operation with the victim fails. The time begins just before the kill, so that it includes the
+// time in which gorun reaps the process. The result is the longest of the survivors' times.
 //
 //	gorun -np 4 -on-failure continue ./bench/loss
 //
@@ -171,7 +171,7 @@ func read(c *runtime.Comm, buf []byte) (since time.Time, partly int64, err error
 		}
 		since = time.Now()
 		if done {
-			continue // not told: the victim waits for only one survivor
+			continue // the victim needs no message about this one, because it waits for only one survivor
 		}
 		if !told {
 			_ = runtime.Send(c, buf[:1], victim, tagBegun) // if the Send fails, the receive fails as well

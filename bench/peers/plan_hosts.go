@@ -25,7 +25,7 @@ func hostPlan() plan {
 }
 
 // hostSystems returns gorun and Open MPI over TCP. The variant of Open MPI yields between two polls. A user
-// has to request these yields, because on every host Open MPI assumes that the host has the processors alone.
+// has to request these yields, because Open MPI assumes on every host that no other host uses its processors.
 func hostSystems(dir string, ucx bool) []system {
 	all := systems(dir, ucx)[:2]
 	// Every host has all processors of this machine, so that the first ranks of all hosts would be bound to

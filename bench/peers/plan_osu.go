@@ -75,7 +75,7 @@ func (p *plan) addWritten() {
 func collectiveOf(operation string, size int) measurement {
 	args := []string{"-op", operation, "-m", strconv.Itoa(size)}
 	if strings.Contains(operation, "reduce") || strings.HasSuffix(operation, "scan") {
-		args = append(args, "-type", "float32") // as OSU
+		args = append(args, "-type", "float32") // as in OSU's benchmarks
 	}
 	return measurement{program: "collective", args: args}
 }

@@ -13,9 +13,9 @@ type observation struct {
 	measured float64        // microseconds, the mean over the ranks
 }
 
-// The search of fit multiplies a time by a factor, and by its inverse. The first factor is factorFirst. A
-// round in which the deviation decreases by less than progress halves the distance of the factor from 1. The
-// search ends when the factor is less than factorLast.
+// The search of fit multiplies a time by a factor, and by its inverse. The first factor is factorFirst. After
+// a round in which the deviation decreases by less than progress, the distance of the factor from 1 is
+// halved. The search ends when the factor is less than factorLast.
 const (
 	factorFirst = 2.0
 	factorLast  = 1.02

@@ -6,9 +6,10 @@
 // Agree and Shrink are the mean times of many calls, at the slowest rank. Revoke is the median of 21 times.
 // Each is the time from the call of Revoke until the receives of all other ranks have ended. Detect is the
 // time from just before the kill until a receive from any source has returned an error at all survivors.
-// "Agree after" is the time of the Ack and the Agree that follow. "Shrink after" is the time of the Shrink
-// after this Agree. Both are the times at the slowest survivor. The ranks of a node have the same clock. If
-// the job has several hosts, Revoke and Detect have no meaning, because the hosts have different clocks.
+// "Agree after" is the time of the Ack and the Agree that follow the detection. "Shrink after" is the time
+// of the Shrink after this Agree. Both are the times at the slowest survivor. The ranks of a node have the
+// same clock. If the job has several hosts, Revoke and Detect have no meaning, because the hosts have
+// different clocks.
 //
 // With -ulfm, the user starts the command without gorun. The command then runs many such jobs itself and
 // prints the medians of their values, in Markdown:

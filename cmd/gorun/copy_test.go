@@ -86,7 +86,7 @@ func TestCopyAlongTheTree(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("copies executables of tens of MB through ssh")
 	}
-	t.Parallel() // it waits for copies
+	t.Parallel() // the test waits for copies
 	c := nscluster.StartSSH(t, 7)
 	tree := func(env []string, flags []string, name string) *run {
 		r := copiedFirst(t, c, append(append(flags, "-copy", "-host", "h1,h2,h3,h4,h5,h6"), helper(nil, name)...)...)

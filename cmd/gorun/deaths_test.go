@@ -133,7 +133,7 @@ const missing = "/run/prog"
 // host that still runs, and that gorun names the host and the cause. Most jobs run at the same time. In long
 // runs (soak), each job runs alone and must end within 10 s.
 func TestLifeAndDeath(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	c := nscluster.StartSSH(t, 8)
 	for _, h := range []string{"h0", "h1"} {
 		require.NoError(t, c.Command(h, "cp", "/bin/sleep", missing).Run())

@@ -26,7 +26,7 @@ func TestDoctorOfThisMachine(t *testing.T) {
 // gorun doctor reports for each host whether it reaches the other hosts. It names hosts behind a firewall,
 // hosts that do not exist, and different MTUs within one network.
 func TestDoctorOfHosts(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	c := nscluster.Start(t, 4)
 	got := gorun(t, nil, "doctor", "-rsh", c.Rsh(), "-host", "h0,h1", "h2")
 	require.Zero(t, got.code, got.out+got.err)

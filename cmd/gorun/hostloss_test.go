@@ -65,7 +65,7 @@ func TestHostsThatCannotBeUsed(t *testing.T) {
 
 // While gorun waits for a slow host, it does not declare the other hosts lost.
 func TestSlowHostDoesNotLoseTheOthers(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	slow := script(t, fmt.Sprintf("h=$1; shift; export GORUN_HOSTID=$h; [ $h = b ] && sleep %v; exec \"$@\"", (link.Silence+time.Second).Seconds()))
 	got := gorun(t, nil, helper([]string{"-host", "a,b", "-rsh", slow}, "join")...)
 	require.Equal(t, result{out: got.out}, got)
@@ -250,7 +250,7 @@ func hostOf(t *testing.T, pid int) string {
 
 // A host whose agent sends nothing for some seconds is lost, and the job ends.
 func TestSilentHostIsLost(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
 	pids := agents(t, r)
 	require.Len(t, pids, 2)
@@ -263,7 +263,7 @@ func TestSilentHostIsLost(t *testing.T) {
 
 // Agents that receive no frames from gorun for some seconds end their ranks and exit.
 func TestSilentGorunIsLost(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
 	pids := agents(t, r)
 	require.Len(t, pids, 2)
@@ -278,7 +278,7 @@ func TestSilentGorunIsLost(t *testing.T) {
 
 // A job that is suspended by Ctrl-Z goes on when it is continued.
 func TestStoppedJobOfHostsGoesOn(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	// After Ctrl-Z, the agents must not declare gorun lost, even if the suspension takes long.
 	r, out := ready(t, 2, "ready", nil, append([]string{"-host", "a,b", "-rsh", rsh(t)}, helper(nil, "signals", "SIGTERM")...))
 	pids := agents(t, r)

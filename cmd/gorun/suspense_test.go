@@ -52,7 +52,7 @@ func endAsNamed(s *bootstrap.Session, how, file string) int {
 		}
 	}
 	for !errors.Is(unix.Kill(other, 0), unix.ESRCH) {
-		time.Sleep(time.Millisecond) // not a child of this process, which cannot wait for its end
+		time.Sleep(time.Millisecond) // polls, because rank 0 is not a child of this process
 	}
 	switch how {
 	case "is killed":

@@ -49,7 +49,7 @@ func (f *flow) residual() {
 func (f *flow) linear(k, j int) {
 	n, at := f.n, f.at(k, j)
 	row := func(k, j int) []cell {
-		k = min(max(k, 0), n-1) // any plane may replace a plane outside the box, whose factor is 0
+		k = min(max(k, 0), n-1) // a plane outside the box has the factor 0, so that any plane can replace it
 		return f.u[f.at(k, j):][:n]
 	}
 	cz, cy := f.factors(k, diffusionZ), f.factors(j, diffusionXY)

@@ -105,8 +105,8 @@ func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	}
 }
 
-// scatter copies each key to the next free place for the rank that owns its bucket in the slice sorted, and
-// advances that place.
+// scatter copies each key into the slice sorted, to the next free place for the rank that owns the key's
+// bucket. It then advances that place.
 func scatter(sorted []int32, next, owners *[isBuckets]int32, keys []int32, shift int) {
 	shift &= 31
 	put := func(key int32) {

@@ -10,8 +10,8 @@ const (
 	mgDown = 2
 )
 
-// grid contains consecutive planes of a periodic cube. Each axis has one more point at both ends,
-// for copies of the neighbours across the border. x varies fastest.
+// grid contains consecutive planes of a periodic cube. Each axis has one additional point at each end, for
+// copies of the neighbours across the border. x varies fastest.
 type grid struct {
 	side, planes int
 	at           []float64

@@ -79,8 +79,8 @@ func restrict(coarse, fine grid) {
 }
 
 // prolong adds Q*coarse, the interpolation of coarse, to plane k of fine. k may also be 0 or fine.planes+1,
-// which are the numbers of the copies of the neighbours' planes. first is the number of the plane of coarse
-// that coincides with plane 0 of fine.
+// which are the numbers of the copies of the neighbours' planes. The argument first is the number of the
+// plane of coarse that coincides with plane 0 of fine.
 func (m *multigrid) prolong(fine, coarse grid, k, first int) {
 	z := first + k/2
 	for j := 1; j <= fine.side; j++ {

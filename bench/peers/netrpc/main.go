@@ -1,7 +1,7 @@
 // Command netrpc measures net/rpc of the standard library between two processes over loopback TCP. Its values
 // are a sanity check beside bench/actors and protoactor's remote. The command starts a second process of
 // itself as the peer. Because net/rpc has no one-way messages, netrpc measures the rate of calls with empty
-// answers in their place. The constant window is the number of calls that are in flight at a time.
+// answers instead. The constant window is the number of calls that are in flight at a time.
 //
 //	go -C bench/peers run ./netrpc
 package main

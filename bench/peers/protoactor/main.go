@@ -1,6 +1,6 @@
 // Command protoactor measures protoactor's package remote between two processes over loopback TCP, and
 // protoactor's actors within a process. Command peers compares the values with the values of bench/actors.
-// The command is a module of its own, so that gorun's module does not depend on gRPC. The command starts a
+// Command protoactor is a module of its own, so that gorun's module does not depend on gRPC. It starts a
 // second process of itself as the peer.
 //
 //	go -C bench/peers/protoactor run .

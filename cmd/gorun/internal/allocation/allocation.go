@@ -19,7 +19,7 @@ type Allocation struct {
 	Hosts  []Host   // in the scheduler's order; nil if File names them
 	Ranks  int      // number of ranks that the user has asked for, 0 for one per slot
 	File   string   // a file that lists the hosts, "" if Hosts has them
-	Remote []string // the command that starts a process on a host, which replaces %h; nil for gorun's default
+	Remote []string // the command that starts a process on a host, whose name replaces %h; nil for gorun's default
 	Args   []string // arguments to append to gorun's default command
 	Ask    []string // a command whose output Answer parses; nil if the hosts are known without it
 	Pods   *Pods    // the containers that start the hosts' agents by themselves, nil without such containers

@@ -7,10 +7,9 @@ import "fmt"
 var fluxExec = []string{"flux", "exec", groupArgument}
 
 // flux finds the instance of Flux in which gorun runs. gorun may run in the shell of flux alloc, in the script
-// of flux batch, or in the program that flux start runs. In a task of flux run, the variables describe the
-// instance around the task. The task shares this instance with other tasks. For this reason, the function flux
-// does not use the instance and returns nil. The brokers are numbered in the order of the attribute hostlist
-// (flux-broker-attributes(7)).
+// of flux batch, or in the program that flux start runs. In a task of flux run, flux returns nil: the
+// variables describe the instance around the task, and the task shares that instance with other tasks. The
+// brokers are numbered in the order of the attribute hostlist (flux-broker-attributes(7)).
 func flux(getenv func(string) string) (*Allocation, error) {
 	if getenv("FLUX_URI") == "" || getenv("FLUX_TASK_RANK") != "" {
 		return nil, nil //nolint:nilnil // no allocation is no error

@@ -71,7 +71,7 @@ func TestHostWithoutANetwork(t *testing.T) {
 // If a host does not answer in the protocol of gorun, the finding has the cause and the text that the host
 // printed instead.
 func TestHostsThatDoNotAnswer(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	for name, c := range map[string]struct {
 		script, want string
 		patience     time.Duration
@@ -102,7 +102,7 @@ func TestHostsThatDoNotAnswer(t *testing.T) {
 // arrives. The peer accepts connections but does not read from them, as if long packets were
 // dropped on the way.
 func TestLongMessagesThatDoNotArrive(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // the test waits most of the time
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()

@@ -67,7 +67,7 @@ type reply struct {
 // network.
 func Serve(in io.Reader, out io.Writer, m *Machine, version, network string) (err error) {
 	r := Report{Version: version, Findings: m.Check(), Token: make([]byte, tokenBytes), PID: os.Getpid()}
-	_, _ = rand.Read(r.Token) // it never fails
+	_, _ = rand.Read(r.Token) // rand.Read never fails
 	l, err := listen(network, r.Token)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // on other systems the build fails with only its error
+	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // on other systems the build fails, and this import gives the only error
 )
 
 // This returns the Machine on which this process runs.

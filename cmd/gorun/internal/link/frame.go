@@ -30,7 +30,7 @@ const (
 	KindDown                       // frames for bootstrap.Relay.Tell
 	KindOutput                     // Target, and bytes of the stream
 	KindOutputEnd                  // Target
-	KindCredit                     // Target, Amount of bytes that may be sent again; with Stdin: of Up, input or files
+	KindCredit                     // Target, Amount of further bytes that may be sent; with Stdin: of Up, input or files
 	KindInput                      // bytes of the standard input
 	KindInputEnd                   // empty
 	KindSignal                     // Target, and the number of the signal as an Amount

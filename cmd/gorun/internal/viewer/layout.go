@@ -75,9 +75,9 @@ func (m *Model) arrangeOperations(room int) {
 	}
 }
 
-// scrolled returns the new first visible line of total lines, of which room are visible. first is the
-// previous first visible line. The result is the line nearest to first for which the selected line is visible.
-// It also leaves no line of the room empty if total is large enough.
+// scrolled returns the new first visible line of total lines, of which room are visible. The argument first
+// is the previous first visible line. The result is the line nearest to first for which the selected line is
+// visible. It also leaves no line of the room empty if total is large enough.
 func scrolled(first, selected, room, total int) int {
 	first = min(first, total-room, selected)
 	return max(first, selected-room+1, 0)
@@ -118,10 +118,11 @@ func resize(part *viewport.Model, width, height int, lines []string) {
 }
 
 // headIn returns the first lines of the view: the sentence, which may be broken into several lines, and the
-// facts. most bounds the number of lines. It also returns the number of lines of the sentence.
+// facts. The argument most bounds the number of lines. headIn also returns the number of lines of the
+// sentence.
 func (m *Model) headIn(most int) (head []string, sentence int) {
 	if m.said != "" {
-		begin := beginning(m.said, (sentenceMost+1)*m.width) // for many ranks, breaking all of it takes long
+		begin := beginning(m.said, (sentenceMost+1)*m.width) // cut first, because breaking a long sentence into lines takes long
 		head = strings.Split(lipgloss.Wrap(begin, m.width, ","), "\n")
 	}
 	if n := min(most, sentenceMost); len(head) > n {
@@ -176,7 +177,7 @@ func (m *Model) measure() {
 	}
 }
 
-// beginning returns the first characters of a text. most bounds the number of characters.
+// beginning returns the first characters of a text. The argument most bounds the number of characters.
 func beginning(text string, most int) string {
 	n := 0
 	for i := range text {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
-	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // on other systems the build fails with only its error
+	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // on other systems the build fails, and this import gives the only error
 )
 
 const (

@@ -106,8 +106,9 @@ q quit | esc back | arrows move                                         2-4 of 4
 	require.Equal(t, "rank 0 is asked for its last operations", s.lines()[4])
 }
 
-// After each answer and the period, the table sends a request. If a key needs other data, the table sends a
-// request at once. If the table still waits for an answer, it sends that request after the answer.
+// When an answer has arrived and the period between requests is over, the table sends the next request. If a
+// key needs other data, the table sends a request at once. If the table still waits for an answer, it sends
+// that request after the answer.
 func TestRequests(t *testing.T) {
 	s := newTerminal(t, report(3, 1), 80, 24)
 	first := s.model.Init()()

@@ -23,8 +23,8 @@ func init() {
 // dismissed waits for a byte from a pipe, or for the end of the pipe. It reports whether the byte is Clean.
 // After Clean, the watchdog has nothing to do.
 func dismissed(fd int) bool {
-	// The read does not use Go's network poller. Initialisation is bound to one thread. For this reason, Go
-	// would start another thread for the poller. On one processor, the monitor of Go's scheduler also sleeps
+	// The read does not use Go's network poller. For the poller Go would start another thread, because the
+	// initialisation is bound to this thread. On one processor, the monitor of Go's scheduler also sleeps
 	// during this system call.
 	word := make([]byte, 1)
 	for {
