@@ -25,9 +25,10 @@ import (
 //	          handed over; where a handover is impossible, the message is announced and sent
 //	          as a message of the engine
 
-// outgoing is a message to another rank with its address. It is filled in place and passed by
-// pointer. A copy of the struct directly after its fields were written would wait until the fields have reached
-// the cache, because the copy reads them in wider pieces.
+// outgoing is a message to another rank with its address. Variables of type outgoing and frame are
+// filled field by field and passed by pointer. A composite literal would be copied into the variable, and a copy
+// directly after the fields were written waits until the fields have reached the cache, because the copy reads
+// them in wider pieces.
 type outgoing struct {
 	head    codec.Head
 	codec   *codec.Type
@@ -125,7 +126,9 @@ func (r *remote) encodeAndPost(o *outgoing) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	f := frame{stream: l, head: head, words: r.words(l, codec.KindUser, o.codec.Number, &o.head, len(head))}
+	var f frame
+	f.stream, f.head = l, head
+	f.words = r.words(l, codec.KindUser, o.codec.Number, &o.head, len(head))
 	var b payload
 	if err := r.encode(&b, o); err != nil {
 		return false, err
