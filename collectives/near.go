@@ -33,7 +33,7 @@ var nearbys = append([]nearby{
 	{message.Bcast, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.BcastSmall(c.Recv, c.Root) }, 0, false},
 	{message.Bcast, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.BcastPipeline(c.Recv, c.Root) }, 0, false},
 	{message.Bcast, "node-pull", pulls(func(n *node.Group, c *message.Call) error { return n.BcastPull(c.Recv, c.Root) }), 0, false},
-	{message.Bcast, "node-pair", bcastPair, 0, false},
+	{message.Bcast, "node-pair", paired(message.BcastBinomial), 0, false},
 
 	{message.Reduce, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ReduceSmall(c.Send, c.Recv, c.Root, c.Reduction)
@@ -45,6 +45,7 @@ var nearbys = append([]nearby{
 	{message.Reduce, "node-pull", pulls(func(n *node.Group, c *message.Call) error {
 		return n.ReducePull(c.Send, c.Recv, c.Root, c.Reduction)
 	}), 0, false},
+	{message.Reduce, "node-pair", paired(message.ReduceBinomial), message.Commutes, true},
 
 	{message.AllReduce, "node-exchange", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllReduceExchange(c.Send, c.Recv, c.Reduction)
@@ -63,6 +64,7 @@ var nearbys = append([]nearby{
 	{message.Gather, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.GatherPipeline(c.Send, c.Recv, c.Root) }, 0, false},
 
 	{message.Gather, "node-pull", pulls(func(n *node.Group, c *message.Call) error { return n.GatherPull(c.Send, c.Recv, c.Root) }), 0, false},
+	{message.Gather, "node-pair", paired(message.GatherVLinear), 0, false},
 
 	{message.Scatter, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.ScatterSmall(c.Send, c.Recv, c.Root) }, 0, false},
 	{message.Scatter, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.ScatterPipeline(c.Send, c.Recv, c.Root) }, 0, false},
@@ -140,14 +142,17 @@ func reduceScatterSegments(_ *group, n *node.Group, c *message.Call) error {
 	return n.ReduceScatterSegments(c.Send, c.Recv, c.SendParts, c.Reduction)
 }
 
-// bcastPair broadcasts between two ranks by one message. If the transport supports it, the sender and
-// the receiver copy the message at the same time. The two ranks first compare their calls in a barrier,
-// because calls that differ would leave a message that no rank receives.
-func bcastPair(g *group, n *node.Group, c *message.Call) error {
-	if err := n.BarrierFlags(); err != nil {
-		return err
+// paired returns the field run of an algorithm of package message for two ranks, which sends one message. If
+// the transport supports it, the sender and the receiver copy the message at the same time. The two ranks
+// first compare their calls in a barrier, because calls that differ would leave a message that no rank
+// receives.
+func paired(run func(p message.Peer, c *message.Call) error) func(*group, *node.Group, *message.Call) error {
+	return func(g *group, n *node.Group, c *message.Call) error {
+		if err := n.BarrierFlags(); err != nil {
+			return err
+		}
+		return run(&g.peer, c)
 	}
-	return message.BcastBinomial(&g.peer, c)
 }
 
 // allGatherPull is the field run of the algorithm node-pull for AllGather and for AllGatherV.

@@ -94,10 +94,16 @@ const apartMax = 32 << 10
 // crowdedRootMax is rootPullMax for ranks that share processors.
 const rootPullMax, crowdedRootMax = 256 << 10, 128 << 10
 
-// once and measured are texts of Explain: why a rank reads the private memory of another rank.
+// pairMin is the length in bytes above which two ranks that exchange long blocks faster by reading private
+// memory broadcast and gather by one message. Up to this length, the message is slower if its buffer has just
+// been written (docs/adr/0064).
+const pairMin = 512 << 10
+
+// once, measured and byBoth are texts of Explain: why a rank reads the private memory of another rank.
 const (
 	once     = "caches are far apart: every byte crosses once"
 	measured = "every byte crosses once, if the first such call measures that to be faster"
+	byBoth   = "both ends of one message copy it once, if the first such call measures that to be faster"
 )
 
 // holds returns the conditions that hold.
@@ -154,8 +160,9 @@ var table = resolve([]line{
 	{message.Bcast, "node-small", fits, 0, 0, "data and flag are in one cache line"},
 	{message.Bcast, "node-pipeline", 0, 0, apartMax, "readers copy from root's memory while it writes"},
 	{message.Bcast, "node-pull", readable, far, 0, once},
+	{message.Bcast, "node-pipeline", 0, quicker, pairMin, "readers copy from root's memory while it writes"},
+	{message.Bcast, "node-pair", readable | two, quicker, 0, byBoth},
 	{message.Bcast, "node-pipeline", 0, 0, 0, "readers copy from root's memory while it writes"},
-	{message.Bcast, "node-pair", two, asked, 0, "one message, which is copied once by both ends"},
 	{message.Bcast, "binomial", 0, inOrder, 32 << 10, "short: fewest messages, few of them between nodes"},
 	{message.Bcast, inDomains, 0, asked, 0, "data crosses to a domain of the node once"},
 	{message.Bcast, threeLevel, 0, asked, 0, "data crosses to a node and to a domain once"},
@@ -170,6 +177,7 @@ var table = resolve([]line{
 	{message.Reduce, "node-small", fits, 0, 0, "root reads the contributions in place"},
 	{message.Reduce, "node-segments", whole, 0, apartMax, "every rank combines a share in place"},
 	{message.Reduce, "node-pull", readable | two, far, 0, once},
+	{message.Reduce, "node-pair", readable | two, quicker, 0, byBoth},
 	{message.Reduce, "node-pull", readable | two, quicker, 0, measured},
 	{message.Reduce, "node-segments", whole, 0, 0, "every rank combines a share in place"},
 	{message.Reduce, "binomial", 0, inOrder, 0, "fewest messages, few of them between nodes"},
@@ -216,6 +224,8 @@ var table = resolve([]line{
 	{message.Gather, "node-small", fits, 0, 0, "root reads the contributions in place"},
 	{message.Gather, "node-pipeline", 0, 0, apartMax, "root reads the contributions while they are written"},
 	{message.Gather, "node-pull", readable, far, 0, once},
+	{message.Gather, "node-pipeline", 0, quicker, pairMin, "root reads the contributions while they are written"},
+	{message.Gather, "node-pair", readable | two, quicker, 0, byBoth},
 	{message.Gather, "node-pipeline", 0, 0, 0, "root reads the contributions while they are written"},
 	{message.Gather, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.Gather, "linear", 0, few, 0, "few messages at root"},

@@ -1,0 +1,74 @@
+package collectives_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// pairs asks for the algorithms that send one message between two ranks.
+const pairs = "bcast=node-pair,gather=node-pair,reduce=node-pair"
+
+// The algorithms of one message between two ranks give the results of the loops over the ranks, with every root
+// and every length.
+func TestPair(t *testing.T) {
+	world(t, 2, func(c *runtime.Comm) error {
+		if err := collectives.Override(c, pairs); err != nil {
+			return err
+		}
+		for _, op := range []string{"bcast", "gather", "reduce"} {
+			if got := collectives.Explain(c, op, 1); !c.Oversubscribed() && !strings.Contains(got, "node-pair (asked for") {
+				return fmt.Errorf("%q does not say node-pair", got)
+			}
+		}
+		then := collectives.Func(compose, false) // not commutative: another algorithm serves it
+		for _, n := range []int{0, 1, 3000, 1 << 17} {
+			for root := range c.Size() {
+				if err := rooted(c, n, root, then); err != nil {
+					return fmt.Errorf("%d elements, root %d: %w", n, root, err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// If two ranks make different long calls, one of them gets a MismatchError, and the communicator is broken.
+func TestPairMismatch(t *testing.T) {
+	world(t, 2, func(c *runtime.Comm) error {
+		d, err := c.Dup()
+		if err == nil {
+			err = collectives.Override(d, pairs)
+		}
+		if err != nil {
+			return err
+		}
+		buf, rows := make([]byte, 1<<20), make([]byte, 2<<20)
+		if c.Rank() == 0 {
+			err = collectives.Bcast(d, buf, 0)
+		} else {
+			err = collectives.Gather(d, buf, rows, 1)
+		}
+		if _, ok := errors.AsType[*collectives.MismatchError](err); !ok && !errors.Is(err, runtime.ErrCommBroken) {
+			return fmt.Errorf("%w, neither a MismatchError nor of a broken communicator", err)
+		}
+		return collectives.Barrier(c)
+	})
+}
+
+// The length above which two ranks send one message is a limit: up to it they use shared memory.
+func TestPairMin(t *testing.T) {
+	world(t, 2, func(c *runtime.Comm) error {
+		for _, op := range []string{"bcast", "gather"} {
+			below, above := collectives.Explain(c, op, 512<<10), collectives.Explain(c, op, 512<<10+1)
+			if !c.Oversubscribed() && (!strings.Contains(below, "node-pipeline") || !strings.Contains(above, "node-pair")) {
+				return fmt.Errorf("%q, %q", below, above)
+			}
+		}
+		return nil
+	})
+}
