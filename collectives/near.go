@@ -143,16 +143,9 @@ func reduceScatterSegments(_ *group, n *node.Group, c *message.Call) error {
 }
 
 // paired returns the field run of an algorithm of package message for two ranks, which sends one message. If
-// the transport supports it, the sender and the receiver copy the message at the same time. The two ranks
-// first compare their calls in a barrier, because calls that differ would leave a message that no rank
-// receives.
+// the transport supports it, the sender and the receiver copy the message at the same time.
 func paired(run func(p message.Peer, c *message.Call) error) func(*group, *node.Group, *message.Call) error {
-	return func(g *group, n *node.Group, c *message.Call) error {
-		if err := n.BarrierFlags(); err != nil {
-			return err
-		}
-		return run(&g.peer, c)
-	}
+	return func(g *group, _ *node.Group, c *message.Call) error { return run(&g.peer, c) }
 }
 
 // allGatherPull is the field run of the algorithm node-pull for AllGather and for AllGatherV.
