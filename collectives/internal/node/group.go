@@ -118,10 +118,6 @@ func New(c Config) (*Group, error) {
 	for q := range g.size {
 		part := mem.Part(q)
 		g.done[q] = wordAt(part, doneOffset)
-		g.slots[q] = make([]slot, g.plan.slots)
-		for i := range g.slots[q] {
-			g.slots[q][i] = g.plan.slot(part, i)
-		}
 	}
 	for k := 0; 1<<k < g.size && k < flagCount; k++ {
 		g.flags = append(g.flags, wordAt(mem.Part(g.rank), flagOffset(k)))
@@ -210,7 +206,21 @@ func (g *Group) catchUp(n uint64) error {
 // slot returns the buffer of member q in step n.
 func (g *Group) slot(q int, n uint64) *slot {
 	slots := g.slots[q]
+	if slots == nil {
+		slots = g.locate(q)
+	}
 	return &slots[n&uint64(len(slots)-1)]
+}
+
+// locate fills in the buffers of member q. They are located at their first use, because the tables of many
+// members take more memory than the rest of a rank.
+func (g *Group) locate(q int) []slot {
+	slots := make([]slot, g.plan.slots)
+	for i := range slots {
+		slots[i] = g.plan.slot(g.mem.Part(q), i)
+	}
+	g.slots[q] = slots
+	return slots
 }
 
 // announce signals that this member's slot of step n is written.
