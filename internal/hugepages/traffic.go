@@ -17,7 +17,7 @@ const (
 	// shortest is the length in bytes of the shortest copy that is counted.
 	shortest = 16 << 10
 	// price is the number of bytes that are copied from and to a block before it is collapsed.
-	price = 8 << 20
+	price = 64 << 20
 	// tries is the number of failed collapses of a block after which no further collapse is attempted. A
 	// collapse fails if a peer reads from the block at that moment. Each failure doubles the price of the
 	// next attempt.

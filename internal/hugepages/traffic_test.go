@@ -16,7 +16,7 @@ import (
 const (
 	block = 2 << 20
 	// price is how many bytes are copied from or to a block before the block is collapsed.
-	price = 8 << 20
+	price = 64 << 20
 )
 
 // mapped returns memory of n blocks. The memory begins at a multiple of the block size.
