@@ -76,7 +76,7 @@ func TestGroupRefusesWrongRanks(t *testing.T) {
 	}
 }
 
-// A group is not changed by a change of the slice of Ranks, nor by set operations.
+// A group is not changed by a change of the slice that Ranks returns, nor by set operations.
 func TestGroupNeverChanges(t *testing.T) {
 	world := worldGroup(t, 3)
 	world.Ranks()[0] = 9

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
 	goruntime "runtime"
+	"slices"
 
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
@@ -16,53 +21,119 @@ var (
 // short is the length of a message whose bytes take almost no time.
 const short = 8
 
-// crowds are the numbers of ranks per processor of the jobs to which a model is fitted. One more job has two
-// ranks.
+// crowds are the numbers of ranks per processor of the jobs that are measured. One more job has two ranks.
 var crowds = []int{1, 2, 4, 8}
 
-// trained are the algorithms to which a model is fitted, with the lengths of their vectors or blocks. They
-// include no algorithm of allreduce, because docs/simulation.md compares predictions with measurements for
-// allreduce.
-var trained = []struct {
-	operation, algorithm string
-	bytes                []int
-}{
-	{"allgather", "ring", []int{8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}},
-	{"alltoall", "pairwise", []int{8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}},
-	{"reducescatter", "pairwise", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}},
-	{"reducescatter", "ring", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}},
-	{"scan", "recursive-doubling", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}},
+// algorithm is an algorithm whose time is measured, with the lengths of its vectors or blocks. If most is not 0, it
+// is measured on jobs of up to this number of ranks.
+type algorithm struct {
+	operation, name string
+	bytes           []int
+	most            int
 }
 
-// calibrate returns a model of this machine as a single node, and the deviation of its predictions from the
-// measurements to which it is fitted (see fit). It measures ping-pongs and streams of two ranks, and makes
-// a first model of these measurements. Then it measures the rows of trained, and fits the model to them.
-// The programs for this are in m.directory.
-func calibrate(m *measurement) (simulation.Model, float64, error) {
-	model := simulation.Model{
+// trained are the algorithms to which a model is fitted. They include no algorithm of allreduce. Two of them
+// exchange messages twice in a call on two ranks; without them, the time of a message could not be told from
+// the time of the call.
+var trained = []algorithm{
+	{"allgather", "ring", []int{8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}, 0},
+	{"alltoall", "pairwise", []int{8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}, 0},
+	{"reducescatter", "pairwise", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}, 0},
+	{"reducescatter", "ring", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}, 0},
+	{"scan", "recursive-doubling", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}, 0},
+	{"reduce", "rabenseifner", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}, 0},
+	{"bcast", "scatter-allgather", []int{8, 1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}, 0},
+}
+
+// checked are the algorithms whose predictions are compared with measurements to which the model is not fitted.
+var checked = []algorithm{
+	{"allreduce", "recursive-doubling", []int{8, 1 << 10, 16 << 10, 64 << 10, 1 << 20}, 0},
+	{"allreduce", "ring", []int{8, 1 << 10, 16 << 10, 64 << 10, 1 << 20}, 0},
+	{"allreduce", "rabenseifner", []int{8, 1 << 10, 16 << 10, 64 << 10, 1 << 20}, 2},
+}
+
+// calibration is a model with its mean deviation from the measurements to which it is fitted, and the
+// measurements of the algorithms in checked.
+type calibration struct {
+	model   simulation.Model
+	fitted  float64
+	checked []observation
+}
+
+// print prints how far the model deviates from measurements, those of the algorithms in checked also by number of
+// ranks.
+func (c *calibration) print(out io.Writer) error {
+	all, err := deviation(c.model, c.checked)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "simulate: the model deviates by %.1f%% on average from the measurements to which it is fitted,\n", 100*c.fitted)
+	fmt.Fprintf(out, "and by %.1f%% from those of allreduce, to which it is not fitted:\n", 100*all)
+	byRanks := make(map[int][]observation)
+	for _, o := range c.checked {
+		byRanks[o.run.Ranks] = append(byRanks[o.run.Ranks], o)
+	}
+	for _, n := range slices.Sorted(maps.Keys(byRanks)) {
+		mean, err := deviation(c.model, byRanks[n])
+		if err != nil {
+			return err
+		}
+		var most observation
+		largest := 0.0
+		for _, o := range byRanks[n] {
+			if d, err := o.deviation(c.model); err == nil && math.Abs(d) >= math.Abs(largest) {
+				most, largest = o, d
+			}
+		}
+		fmt.Fprintf(out, "%4d ranks: %4.1f%%, largest %+.0f%% (%s, %d bytes)\n", n, 100*mean, 100*largest, most.run.Algorithm, most.run.Bytes)
+	}
+	return nil
+}
+
+// calibrate returns a model of this machine as a single node. It measures ping-pongs and streams of two ranks,
+// and the algorithms in trained and checked, all of them in turn. It makes a first model of the ping-pongs and
+// streams, and fits this model to the algorithms in trained. The programs for this are in m.directory.
+func calibrate(m *measurement) (c calibration, err error) {
+	c.model = simulation.Model{
 		RanksPerNode: 1 << 20, Processors: goruntime.NumCPU(),
 		Network: simulation.Level{{Latency: 1000}}, // not used: there is only one node
-		Call:    500, Combine: 0.1, Copy: 0.05, Visit: 1000, VisitPerRank: 100,
+		Call:    500, Combine: 0.1, Copy: 0.05, Cache: 2 << 20, Miss: 0.05, Visit: 1000, VisitPerRank: 100,
 	}
-	latency, err := m.run(2, append(append([]int{short}, edges...), announced...), nil, "latency", "-type", "float32")
+	latency := &program{name: "latency", ranks: 2, sizes: append(append([]int{short}, edges...), announced...), arguments: []string{"-type", "float32"}}
+	rate := &program{name: "messagerate", ranks: 2, sizes: []int{short}, arguments: []string{"-type", "float32"}}
+	train, check := jobs(trained, c.model.Processors), jobs(checked, c.model.Processors)
+	if err := m.measure(slices.Concat([]*program{latency, rate}, programs(train), programs(check))...); err != nil {
+		return c, err
+	}
+	times, err := latency.medians()
 	if err != nil {
-		return model, 0, err
+		return c, err
 	}
-	rate, err := m.run(2, []int{short}, nil, "messagerate", "-type", "float32")
+	messages, err := rate.medians()
 	if err != nil {
-		return model, 0, err
+		return c, err
 	}
-	model.Node = level(latency, 1e9/rate[short])
-	model.Processor = model.Node
-	all, err := observe(m, model.Processors)
+	c.model.Node = level(times, 1e9/messages[short])
+	c.model.Processor = c.model.Node
+	observed, err := observations(train)
 	if err != nil {
-		return model, 0, err
+		return c, err
 	}
-	return fit(model, all)
+	if c.model, c.fitted, err = fit(c.model, observed); err != nil {
+		return c, err
+	}
+	c.checked, err = observations(check)
+	return c, err
 }
 
-// observe measures the rows of trained on jobs of several numbers of ranks.
-func observe(m *measurement, processors int) (all []observation, err error) {
+// job is an algorithm that a number of ranks executes.
+type job struct {
+	algorithm
+	program *program
+}
+
+// jobs returns the jobs of the algorithms, for all numbers of ranks.
+func jobs(all []algorithm, processors int) (list []job) {
 	ranks := []int{2}
 	for _, crowd := range crowds {
 		if n := crowd * processors; n > 2 {
@@ -70,18 +141,37 @@ func observe(m *measurement, processors int) (all []observation, err error) {
 		}
 	}
 	for _, n := range ranks {
-		for _, row := range trained {
-			measured, err := m.collective(row.operation, row.algorithm, n, row.bytes)
-			if err != nil {
-				return nil, err
-			}
-			for _, bytes := range row.bytes {
-				u := simulation.Run{Operation: row.operation, Algorithm: row.algorithm, Ranks: n, Bytes: bytes}
-				all = append(all, observation{u, measured[bytes]})
+		for _, a := range all {
+			if a.most == 0 || n <= a.most {
+				list = append(list, job{a, collective(a.operation, a.name, n, a.bytes)})
 			}
 		}
 	}
-	return all, nil
+	return list
+}
+
+// programs returns the programs of jobs.
+func programs(all []job) []*program {
+	list := make([]*program, len(all))
+	for i, j := range all {
+		list[i] = j.program
+	}
+	return list
+}
+
+// observations returns what was measured of jobs.
+func observations(all []job) (list []observation, err error) {
+	for _, j := range all {
+		measured, err := j.program.medians()
+		if err != nil {
+			return nil, err
+		}
+		for _, bytes := range j.bytes {
+			u := simulation.Run{Operation: j.operation, Algorithm: j.name, Ranks: j.program.ranks, Bytes: bytes}
+			list = append(list, observation{u, measured[bytes]})
+		}
+	}
+	return list, nil
 }
 
 // level returns the segments of a node. latency contains the one-way times of messages in microseconds.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gorun-hpc/gorun/collectives/simulation"
@@ -13,8 +14,8 @@ type observation struct {
 	measured float64        // microseconds, the mean over the ranks
 }
 
-// The search of fit multiplies a time by a factor, and by its inverse. The first factor is factorFirst. After
-// a round in which the deviation decreases by less than progress, the distance of the factor from 1 is
+// The pattern search of fit multiplies a time by a factor, and by its inverse. The first factor is factorFirst.
+// After a round in which the loss decreases by less than progress, the distance of the factor from 1 is
 // halved. The search ends when the factor is less than factorLast.
 const (
 	factorFirst = 2.0
@@ -22,26 +23,52 @@ const (
 	progress    = 1e-3
 )
 
-// fit returns the model whose predictions deviate least from the observations, and their deviation (see the
-// function deviation). It changes the times of the model one after the other: a pattern search, R. Hooke and T.
-// A. Jeeves, "Direct search solution of numerical and statistical problems", Journal of the ACM 8 (1961).
-// Times that are 0 stay 0.
+// The random search of fit multiplies up to togetherMax times at once by random factors, whose logarithms have
+// a normal distribution. Its standard deviation decreases from widest to narrowest during randomTries tries.
+const (
+	randomTries       = 5000
+	togetherMax       = 3
+	widest, narrowest = 0.7, 0.05
+)
+
+// tolerance is the logarithm of a deviation up to which the loss of an observation grows with its square.
+const tolerance = 0.3
+
+// fit returns the model whose predictions fit the observations best, and their deviation (see the function
+// deviation). Two searches decrease the loss. The first changes the times of the model one after the other: a
+// pattern search, R. Hooke and T. A. Jeeves, "Direct search solution of numerical and statistical problems",
+// Journal of the ACM 8 (1961). The second changes some of them at once and keeps what is better: a random
+// search, L. A. Rastrigin, "The convergence of the random search method in the extremal control of a
+// many-parameter system", Automation and Remote Control 24 (1963). Times that are 0 stay 0. The same
+// observations give the same model.
 func fit(model simulation.Model, all []observation) (simulation.Model, float64, error) {
 	model.Node, model.Processor = slices.Clone(model.Node), slices.Clone(model.Processor)
-	least, err := deviation(model, all)
+	least, err := loss(model, all)
 	if err != nil {
 		return model, 0, err
 	}
 	times := positive(&model)
+	if least, err = patternSearch(&model, times, all, least); err != nil {
+		return model, 0, err
+	}
+	if err := randomSearch(&model, times, all, least); err != nil {
+		return model, 0, err
+	}
+	d, err := deviation(model, all)
+	return model, d, err
+}
+
+// patternSearch changes the times of the model, whose loss is least, and returns the new loss.
+func patternSearch(model *simulation.Model, times []*float64, all []observation, least float64) (float64, error) {
 	for factor := factorFirst; factor > factorLast; {
 		before := least
 		for _, t := range times {
 			for _, f := range []float64{factor, 1 / factor} {
 				old := *t
 				*t *= f
-				d, err := deviation(model, all)
+				d, err := loss(*model, all)
 				if err != nil {
-					return model, 0, err
+					return 0, err
 				}
 				if d < least {
 					least = d
@@ -54,12 +81,39 @@ func fit(model simulation.Model, all []observation) (simulation.Model, float64, 
 			factor = 1 + (factor-1)/2
 		}
 	}
-	return model, least, nil
+	return least, nil
+}
+
+// randomSearch changes the times of the model, whose loss is least. Its random numbers are always the same.
+func randomSearch(model *simulation.Model, times []*float64, all []observation, least float64) error {
+	r := rand.New(rand.NewPCG(1, 2))
+	old := make([]float64, len(times))
+	for try := range randomTries {
+		for i, t := range times {
+			old[i] = *t
+		}
+		sigma := widest + (narrowest-widest)*float64(try)/randomTries
+		for range 1 + r.IntN(togetherMax) {
+			*times[r.IntN(len(times))] *= math.Exp(sigma * r.NormFloat64())
+		}
+		d, err := loss(*model, all)
+		if err != nil {
+			return err
+		}
+		if d < least {
+			least = d
+			continue
+		}
+		for i, t := range times {
+			*t = old[i]
+		}
+	}
+	return nil
 }
 
 // positive returns those times of a model's processors and nodes that are not 0.
 func positive(m *simulation.Model) (times []*float64) {
-	all := []*float64{&m.Call, &m.Combine, &m.Copy, &m.Visit, &m.VisitPerRank}
+	all := []*float64{&m.Call, &m.Combine, &m.Copy, &m.Cache, &m.Miss, &m.Visit, &m.VisitPerRank}
 	for _, l := range []simulation.Level{m.Node, m.Processor} {
 		for i := range l {
 			s := &l[i]
@@ -74,17 +128,42 @@ func positive(m *simulation.Model) (times []*float64) {
 	return times
 }
 
-// deviation returns the mean of |log(prediction/measurement)| of the observations. A mean of squares would
-// give single rows, such as those disturbed by other programs, more weight.
-func deviation(m simulation.Model, all []observation) (float64, error) {
+// loss returns the mean of the losses of the observations, which the searches decrease. For small deviations the
+// loss is a square, so that it has no corners in which a search could stop early. For large ones it is
+// linear, so that single rows, such as those disturbed by other programs, do not have more weight.
+func loss(m simulation.Model, all []observation) (float64, error) {
 	sum := 0.0
 	for _, o := range all {
-		o.run.Model = m
-		res, err := o.run.Predict()
+		d, err := o.deviation(m)
 		if err != nil {
 			return 0, err
 		}
-		sum += math.Abs(math.Log(res.Mean.Seconds() * 1e6 / o.measured))
+		sum += math.Hypot(math.Log1p(d), tolerance) - tolerance
 	}
 	return sum / float64(len(all)), nil
+}
+
+// deviation returns the mean of the absolute deviations of the predictions from the measurements, as fractions
+// of the measurements.
+func deviation(m simulation.Model, all []observation) (float64, error) {
+	sum := 0.0
+	for _, o := range all {
+		d, err := o.deviation(m)
+		if err != nil {
+			return 0, err
+		}
+		sum += math.Abs(d)
+	}
+	return sum / float64(len(all)), nil
+}
+
+// deviation returns the deviation of the predicted time of o from the measured time, as a fraction of the
+// measured time.
+func (o observation) deviation(m simulation.Model) (float64, error) {
+	o.run.Model = m
+	res, err := o.run.Predict()
+	if err != nil {
+		return 0, err
+	}
+	return res.Mean.Seconds()*1e6/o.measured - 1, nil
 }

@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -131,12 +130,14 @@ func chosen(operation, list string) (names []string, all bool, err error) {
 // run runs the simulations and prints the results, or prints the model.
 func run(o *options, out io.Writer) error {
 	if o.calibrate {
-		var mean float64
-		var err error
-		if o.model, mean, err = calibrate(&o.measurement); err != nil {
+		c, err := calibrate(&o.measurement)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stderr, "simulate: the model is fitted to measurements, from which it deviates by %.1f%% on average\n", 100*math.Expm1(mean))
+		o.model = c.model
+		if err := c.print(os.Stderr); err != nil {
+			return err
+		}
 	}
 	if o.printedModel || o.calibrate {
 		e := json.NewEncoder(out)

@@ -25,62 +25,91 @@ type measurement struct {
 // bench/messagerate, and microseconds for the other programs.
 type figures map[int]float64
 
-// collective measures an algorithm of an operation. It returns the duration of a call as the mean over the
-// ranks, which corresponds to the prediction Result.Mean. The ranks write their send buffers between
-// the calls, because the model does not know which bytes have stayed in a peer's caches.
-func (m *measurement) collective(operation, algorithm string, ranks int, sizes []int) (figures, error) {
-	return m.run(ranks, sizes, []string{"GORUN_COLL=" + operation + "=" + algorithm}, "collective", "-op", operation, "-type", "float32", "-write")
+// program is a program of the directory with the messages that it measures, and its samples.
+type program struct {
+	name        string
+	ranks       int
+	sizes       []int
+	environment []string
+	arguments   []string
+	samples     map[int][]float64 // the value of every round, by size
 }
 
-// run runs a program of the directory and returns the first value for each size.
-func (m *measurement) run(ranks int, sizes []int, environment []string, program string, arguments ...string) (figures, error) {
+// collective returns the measurement of an algorithm of an operation. It measures the duration of a call as
+// the mean over the ranks, which corresponds to the prediction Result.Mean. The ranks write their send
+// buffers between the calls, because the model does not know which bytes have stayed in a peer's caches.
+func collective(operation, algorithm string, ranks int, sizes []int) *program {
+	return &program{
+		name: "collective", ranks: ranks, sizes: sizes, environment: []string{"GORUN_COLL=" + operation + "=" + algorithm},
+		arguments: []string{"-op", operation, "-type", "float32", "-write"},
+	}
+}
+
+// measure runs the programs in turn, in every round each of them once. The state of a machine, such as the
+// distance of its virtual processors, changes within minutes. In this order it changes for all programs.
+func (m *measurement) measure(all ...*program) error {
+	for range m.rounds {
+		for _, p := range all {
+			if err := m.run(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// run runs a program and adds the first value for each size to its samples.
+func (m *measurement) run(p *program) error {
 	directory, err := filepath.Abs(m.directory) // exec would look in PATH for a name without a slash
 	if err != nil {
-		return nil, err
+		return err
 	}
-	list := make([]string, 1+len(sizes))
-	list[0] = strconv.Itoa(sizes[0]) // the first row is a warm-up
-	for i, n := range sizes {
+	list := make([]string, 1+len(p.sizes))
+	list[0] = strconv.Itoa(p.sizes[0]) // the first row is a warm-up
+	for i, n := range p.sizes {
 		list[1+i] = strconv.Itoa(n)
 	}
 	command := []string{
-		"-np", strconv.Itoa(ranks), "-bind-to", "core", filepath.Join(directory, program), "-json",
+		"-np", strconv.Itoa(p.ranks), "-bind-to", "core", filepath.Join(directory, p.name), "-json",
 		"-m", strings.Join(list, ","), "-i", strconv.Itoa(m.iterations), "-x", strconv.Itoa(m.iterations/10 + 1),
 	}
-	samples := make(map[int][]float64)
-	for range m.rounds {
-		c := exec.Command(filepath.Join(directory, "gorun"), append(command, arguments...)...)
-		c.Env = append(os.Environ(), environment...)
-		var complaint bytes.Buffer
-		c.Stderr = &complaint
-		text, err := c.Output()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w: %s", strings.Join(c.Args, " "), err, strings.TrimSpace(complaint.String()))
-		}
-		var result struct {
-			Rows []struct {
-				Size   int
-				Values []float64
-			}
-		}
-		if err := json.Unmarshal(text, &result); err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.Join(c.Args, " "), err)
-		}
-		for i, r := range result.Rows {
-			if (i > 0 || len(result.Rows) == 1) && len(r.Values) > 0 {
-				samples[r.Size] = append(samples[r.Size], r.Values[0])
-			}
+	c := exec.Command(filepath.Join(directory, "gorun"), append(command, p.arguments...)...)
+	c.Env = append(os.Environ(), p.environment...)
+	var complaint bytes.Buffer
+	c.Stderr = &complaint
+	text, err := c.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(c.Args, " "), err, strings.TrimSpace(complaint.String()))
+	}
+	var result struct {
+		Rows []struct {
+			Size   int
+			Values []float64
 		}
 	}
-	medians := make(figures, len(samples))
-	for n, all := range samples {
-		slices.Sort(all)
+	if err := json.Unmarshal(text, &result); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(c.Args, " "), err)
+	}
+	if p.samples == nil {
+		p.samples = make(map[int][]float64)
+	}
+	for i, r := range result.Rows {
+		if (i > 0 || len(result.Rows) == 1) && len(r.Values) > 0 {
+			p.samples[r.Size] = append(p.samples[r.Size], r.Values[0])
+		}
+	}
+	return nil
+}
+
+// medians returns the medians of the samples.
+func (p *program) medians() (figures, error) {
+	medians := make(figures, len(p.samples))
+	for _, n := range p.sizes {
+		all := p.samples[n]
+		if slices.Sort(all); len(all) == 0 || all[len(all)/2] <= 0 {
+			return nil, fmt.Errorf("%s printed no figure for %d bytes", p.name, n)
+		}
 		medians[n] = all[len(all)/2]
-	}
-	for _, n := range sizes {
-		if medians[n] <= 0 {
-			return nil, fmt.Errorf("%s printed no figure for %d bytes", program, n)
-		}
 	}
 	return medians, nil
 }

@@ -83,8 +83,12 @@ func (t *table) rowsOf(ranks int, name string) error {
 			return err
 		}
 		if err == nil && measured == nil && o.measurement.directory != "" {
+			p := collective(o.operation, name, ranks, o.bytes)
+			if err := o.measurement.measure(p); err != nil {
+				return err
+			}
 			var failure error
-			if measured, failure = o.measurement.collective(o.operation, name, ranks, o.bytes); failure != nil {
+			if measured, failure = p.medians(); failure != nil {
 				return failure
 			}
 		}

@@ -19,7 +19,7 @@ import (
 // launchers leave processes on hosts or wait forever.
 type death struct {
 	victim string
-	ssh    string   // the host on which gorun runs and uses ssh; "": gorun runs outside and needs no network
+	ssh    string   // the host on which gorun runs and uses ssh; "": gorun runs outside of the hosts and reaches them without a network
 	flags  []string // additional flags of gorun
 	script string   // the program of the ranks; if it is "", the ranks run the script in the constant waits
 	strike func(c *nscluster.Cluster, r *run) error
@@ -80,7 +80,7 @@ var allDeaths = map[string]death{
 	},
 	// MPICH still runs 15 s later.
 	"SIGINT": {
-		victim: "h2", code: 130, flags: []string{"-grace", "10ms"}, // sh waits for its child first
+		victim: "h2", code: 130, flags: []string{"-grace", "10ms"}, // a shell that was started with SIGINT ignored ends only when gorun kills it
 		strike: func(_ *nscluster.Cluster, r *run) error { return r.Process.Signal(unix.SIGINT) },
 	},
 	"timeout": {victim: "h2", flags: []string{"-timeout", "300ms", "-grace", "10ms"}, code: 124, says: []string{`the job was ended after 300ms`}},

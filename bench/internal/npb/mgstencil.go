@@ -10,7 +10,7 @@ import "github.com/gorun-hpc/gorun/bench/internal/npb/row"
 var mgOperator = row.Weights{-8.0 / 3, 1.0 / 6, 1.0 / 12}
 
 // stencil returns the rows of g that the stencil reads for row 1 of plane k. The result is a part of m, and
-// the method next changes it to the next row.
+// each call of m.next changes it to the next row.
 func (m *multigrid) stencil(g grid, k int) *row.Stencil {
 	n := g.side + 2
 	s := &m.reads

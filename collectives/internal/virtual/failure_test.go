@@ -144,6 +144,8 @@ func TestInvalidModels(t *testing.T) {
 		"combine is NaN":                      {Network: ok, Combine: math.NaN()},
 		"copy is -1":                          {Network: ok, Copy: -1},
 		"visit is +Inf":                       {Network: ok, Visit: math.Inf(1)},
+		"miss is -2":                          {Network: ok, Miss: -2},
+		"cache is -1 bytes":                   {Network: ok, Cache: -1},
 		"segment 0 of network: invalid model": {Network: virtual.Level{{Latency: -3}}},
 		"perByte is 1e+10":                    {Network: virtual.Level{{PerByte: 1e10}}},
 		"segment 1 of network is for up to 8": {Network: virtual.Level{{Most: 8}, {Most: 8}, {}}},

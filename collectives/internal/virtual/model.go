@@ -40,6 +40,12 @@ type Model struct {
 	// copy within the memory of a rank.
 	Combine float64 `json:"combine,omitempty"`
 	Copy    float64 `json:"copy,omitempty"`
+	// Cache is the number of bytes that the caches of a processor hold; 0 means any number. If the
+	// buffers of the ranks of a processor have more bytes, a part of them is not in the caches: 1 -
+	// Cache/bytes. For this part of the bytes that a rank receives, copies or combines, Miss is added
+	// to the time per byte.
+	Cache float64 `json:"cache,omitempty"`
+	Miss  float64 `json:"miss,omitempty"`
 }
 
 // Level has the costs of messages within a node, or between nodes: segments in ascending order of
@@ -92,7 +98,10 @@ func (m *Model) Validate() error {
 	if m.RanksPerNode < 0 || m.Processors < 0 {
 		return fmt.Errorf("%w: %d ranks per node and %d processors: neither can be negative", ErrModel, m.RanksPerNode, m.Processors)
 	}
-	if err := ranged(map[string]float64{"visit": m.Visit, "visitPerRank": m.VisitPerRank, "call": m.Call, "combine": m.Combine, "copy": m.Copy}); err != nil {
+	if math.IsNaN(m.Cache) || m.Cache < 0 {
+		return fmt.Errorf("%w: cache is %v bytes", ErrModel, m.Cache)
+	}
+	if err := ranged(map[string]float64{"visit": m.Visit, "visitPerRank": m.VisitPerRank, "call": m.Call, "combine": m.Combine, "copy": m.Copy, "miss": m.Miss}); err != nil {
 		return err
 	}
 	if err := m.Network.validate("network"); err != nil {

@@ -24,6 +24,7 @@ type Rank struct {
 	waits          Wait
 	waiting, done  bool
 	scratch        []byte
+	held           int // bytes of the buffers and of scratch memory
 	exchanges      []started
 	cost           Cost
 
@@ -70,7 +71,7 @@ func (r *Rank) Recv(from int, b []byte) error {
 		return fmt.Errorf("rank %d sent %d bytes to rank %d, which receives %d", from, m.bytes, r.id, len(b))
 	}
 	copy(b, m.payload)
-	r.work(m.segment.overhead(m.segment.RecvPerByte, m.bytes))
+	r.work(m.segment.overhead(m.segment.RecvPerByte+r.missing(), m.bytes))
 	r.cost.Received++
 	r.cost.ReceivedBytes += m.bytes
 	r.net.take(m)
@@ -133,6 +134,7 @@ func (r *Rank) Complete() error {
 // bytes are zero. Without payload, all ranks get the same address space for the same i. Buffers with
 // different i do not overlap.
 func (r *Rank) Argument(i, n int) []byte {
+	r.held += n
 	if r.net.Payload {
 		return make([]byte, n)
 	}
@@ -156,6 +158,7 @@ func (r *Rank) without(g *region, n int) []byte {
 // Scratch implements message.Peer. With payload, all bytes are 0xee, so that a test fails if an
 // algorithm expects zeros.
 func (r *Rank) Scratch(n int) []byte {
+	r.held += max(n-r.cost.Scratch, 0)
 	r.cost.Scratch = max(r.cost.Scratch, n)
 	if !r.net.Payload {
 		return r.without(&r.net.scratch, n)
@@ -173,13 +176,27 @@ func (r *Rank) Copy(dst, src []byte) int {
 	if same, _ := kernel.Overlap(dst, src); same || n == 0 {
 		return n
 	}
-	r.work(span(r.net.Model.Copy * float64(n)))
+	r.work(span((r.net.Model.Copy + r.missing()) * float64(n)))
 	r.cost.Copied += n
 	r.cost.Steps++
 	if r.net.Payload {
 		copy(dst, src)
 	}
 	return n
+}
+
+// missing returns the time per byte, in nanoseconds, by which bytes that are not in the caches of the rank's
+// processor delay the rank (Model.Miss). It assumes that the ranks of a processor have equally long buffers.
+func (r *Rank) missing() float64 {
+	m := &r.net.Model
+	if m.Cache == 0 || m.Miss == 0 {
+		return 0
+	}
+	bytes := float64(r.held)
+	if r.processor != nil {
+		bytes *= float64(r.processor.ranks)
+	}
+	return m.Miss * max(1-m.Cache/max(bytes, 1), 0)
 }
 
 // without reports whether b is address space without memory. With payload, it returns false.
@@ -197,7 +214,7 @@ func (n *network) without(b []byte) bool {
 func (r *Rank) Reduction(of message.Reduction) message.Reduction {
 	fn := of.Fn
 	of.Fn = func(dst, a, b []byte) {
-		r.work(span(r.net.Model.Combine * float64(len(dst))))
+		r.work(span((r.net.Model.Combine + r.missing()) * float64(len(dst))))
 		r.cost.Combined += len(dst)
 		r.cost.Steps++
 		if r.net.Payload {

@@ -100,8 +100,9 @@ func TestWrongRequests(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// TestLongLists posts lists with more requests, segments or inline bytes than one call takes. The test checks
-// that the lists arrive whole and in order, and that a queue takes as many requests of a list as fit.
+// TestLongLists posts lists with more requests, segments or inline bytes than one call of the library takes. The
+// test checks that all requests are posted in order, and that a queue without room for the whole list takes the
+// first requests of the list.
 func TestLongLists(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 50)

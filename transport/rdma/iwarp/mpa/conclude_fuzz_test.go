@@ -72,8 +72,8 @@ func FuzzConclude(f *testing.F) {
 }
 
 // TestConcludeTakesNoPartOfAReply shortens each reply to each smaller length. The test checks that a shortened
-// frame is reported as short. If the length field is corrected to match a frame whose private data no longer
-// contains the depths, the frame must be refused.
+// frame is reported as short. It also shortens the private data of the parsed reply so far that the depths (IRD
+// and ORD) are incomplete. Conclude must refuse such a reply.
 func TestConcludeTakesNoPartOfAReply(t *testing.T) {
 	for _, seed := range concludeSeeds {
 		whole := unhex(t, replyHex+seed)

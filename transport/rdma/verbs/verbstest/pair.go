@@ -47,7 +47,7 @@ type pair struct {
 	// reads counts the Reads and atomics of this pair that are in flight. serves is the number of
 	// Reads and atomics that the peer may have in flight.
 	reads, serves int
-	// held holds frames in the order of arrival, of which the first waits for a receive. tried is
+	// held holds frames in the order of their arrival. The first of them waits for a receive. tried is
 	// true if the pair has tried to deliver the first frame. left is the number of retries that are
 	// left for this frame. again is the time of the next retry. retries is the number of retries of
 	// each frame. stalled is true while the pair is in device.stalled.
@@ -81,7 +81,8 @@ func (p *pair) RequestsPosted() {
 	for r := p.config.Sends.Next(); r != nil; r = p.config.Sends.Next() {
 		p.start(r)
 	}
-	if p.draining && p.quiet > 0 { // an empty Write completes the last requests
+	if p.draining && p.quiet > 0 {
+		// The peer acknowledges this empty Write, and thereby completes the last requests, which were not signalled.
 		p.quiet = 0
 		p.peer.device.send(frame{kind: frameWrite, op: provider.OpWrite, to: p.peer, number: p.last, signalled: true})
 	}
