@@ -185,20 +185,6 @@ func (r *Rank) Copy(dst, src []byte) int {
 	return n
 }
 
-// missing returns the time per byte, in nanoseconds, by which bytes that are not in the caches of the rank's
-// processor delay the rank (Model.Miss). It assumes that the ranks of a processor have equally long buffers.
-func (r *Rank) missing() float64 {
-	m := &r.net.Model
-	if m.Cache == 0 || m.Miss == 0 {
-		return 0
-	}
-	bytes := float64(r.held)
-	if r.processor != nil {
-		bytes *= float64(r.processor.ranks)
-	}
-	return m.Miss * max(1-m.Cache/max(bytes, 1), 0)
-}
-
 // without reports whether b is address space without memory. With payload, it returns false.
 func (n *network) without(b []byte) bool {
 	for _, g := range []*region{&n.scratch, &n.arguments[0], &n.arguments[1]} {
