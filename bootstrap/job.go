@@ -182,6 +182,14 @@ func ParseJob(getenv func(string) string) (Job, error) {
 // FormatRanks returns ascending numbers, such as ranks, as text of the form "0-3,8". It returns "" for nil.
 func FormatRanks(numbers []int) string { return ranges.Format(numbers) }
 
+// NameRanks returns ascending ranks with their noun, such as "rank 3" and "ranks 0-3,8".
+func NameRanks(ranks []int) string {
+	if len(ranks) == 1 {
+		return "rank " + FormatRanks(ranks)
+	}
+	return "ranks " + FormatRanks(ranks)
+}
+
 // parseRanks is the inverse of FormatRanks for n ranks of a world of size ranks. It returns nil for "".
 func parseRanks(text string, n, size int) ([]int, error) {
 	if text == "" {

@@ -150,4 +150,6 @@ func TestFormatRanks(t *testing.T) {
 	for want, ranks := range map[string][]int{"": nil, "3": {3}, "0-1": {0, 1}, "0,2-4,9": {0, 2, 3, 4, 9}} {
 		require.Equal(t, want, bootstrap.FormatRanks(ranks))
 	}
+	require.Equal(t, "rank 3", bootstrap.NameRanks([]int{3}))
+	require.Equal(t, "ranks 0-1", bootstrap.NameRanks([]int{0, 1}))
 }

@@ -21,10 +21,6 @@ func (j *job) silent() (ranks []int) {
 // tellSilent prints which ranks have not answered and, of ranks on this machine, in which state their processes
 // are.
 func (j *job) tellSilent(ranks []int) {
-	word := "rank "
-	if len(ranks) > 1 {
-		word = "ranks "
-	}
 	var halted []string
 	for _, rank := range ranks[:min(len(ranks), recordedMost)] {
 		if r := j.ranks[rank]; r.record != nil && r.running() { // the rank is on this machine
@@ -37,5 +33,5 @@ func (j *job) tellSilent(ranks []int) {
 	if len(halted) > 0 {
 		why = strings.Join(halted, "; ")
 	}
-	complain("%s%s did not answer: %s", word, bootstrap.FormatRanks(ranks), why)
+	complain("%s did not answer: %s", bootstrap.NameRanks(ranks), why)
 }

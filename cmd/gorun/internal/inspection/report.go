@@ -96,11 +96,7 @@ func (r *Report) Facts() []string {
 		fmt.Sprintf("%d ranks, %d of them joined, %d ended", r.Ranks, r.Joined, r.Ended),
 	}
 	if len(r.Silent) > 0 {
-		who := "rank "
-		if len(r.Silent) > 1 {
-			who = "ranks "
-		}
-		lines = append(lines, "no answer from "+who+bootstrap.FormatRanks(r.Silent))
+		lines = append(lines, "no answer from "+bootstrap.NameRanks(r.Silent))
 	}
 	return lines
 }
