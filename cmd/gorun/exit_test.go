@@ -85,6 +85,38 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// If a job fails, gorun names the ranks that have exited with code 0 before they joined the job. It does not name
+// ranks that gorun itself has asked to end, nor programs of which none joins.
+func TestRanksThatDoNotJoinAreNamed(t *testing.T) {
+	const named = "without joining the job, which may be the cause: call runtime.Main in every rank\n"
+	joins := func(name string, args ...string) []string {
+		return append([]string{self, helperPrefix + name}, args...)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		err  []string // texts in standard error; nil if no rank is to be named
+	}{
+		"several":      {append([]string{"-np", "2", "true", ":", "-np", "2"}, joins("die", "2", "9")...), 137, []string{"first failure: rank 2 ", "gorun: ranks 0-1 exited with code 0 " + named}},
+		"one":          {append([]string{"-np", "1", "true", ":", "-np", "2"}, joins("listen", "", "", "3")...), 3, []string{"gorun: rank 0 exited with code 0 " + named}},
+		"asked to end": {append([]string{"-timeout", "1s", "-np", "1", "sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.05; done", ":", "-np", "1"}, joins("join")...), 124, nil},
+		"none joins":   {[]string{"-np", "2", "sh", "-c", "exit $((3 * $GORUN_RANK))"}, 3, nil},
+		"success":      {append([]string{"-np", "1", "true", ":", "-np", "2"}, joins("join")...), 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := gorun(t, nil, c.args...)
+			require.Equal(t, c.code, got.code, got.err)
+			for _, want := range c.err {
+				require.Contains(t, got.err, want)
+			}
+			if c.err == nil {
+				require.NotContains(t, got.err, named)
+			}
+		})
+	}
+}
+
 // If standard output is full, gorun does not exit as if it had printed all.
 func TestFullOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -262,7 +262,7 @@ func (j *job) conclude() (int, error) {
 		complain("%s", text)
 	}
 	if text := j.verdict.text(j); text != "" {
-		complain("%s", text)
+		complain("%s", text+j.absentees())
 	}
 	if j.opts.report != "" {
 		err = errors.Join(err, writeReport(j, code))

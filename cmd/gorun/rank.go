@@ -38,6 +38,7 @@ type rank struct {
 	status syscall.WaitStatus
 	usage  unix.Rusage
 	clean  bool             // it exited with code 0, and had left the job or never joined it
+	absent bool             // it is clean and never joined the job, and gorun had not asked it to end
 	doing  *bootstrap.Doing // its last report of blocked operations, nil if there is none
 	epoch  int              // how often it was started before
 	before []incarnation    // its earlier processes, each of which another one has replaced
@@ -112,6 +113,8 @@ func (r *rank) how() string {
 	case r.status.ExitStatus() == 0 && !r.clean:
 		return "exited with code 0 without leaving the job: return from the function given to runtime.Main, " +
 			"or call World.Close, before os.Exit and the end of main"
+	case r.absent:
+		return "exited with code 0 without joining the job"
 	default:
 		return fmt.Sprintf("exited with code %d", r.status.ExitStatus())
 	}

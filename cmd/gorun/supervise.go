@@ -131,7 +131,9 @@ func (j *job) reaped(x exit) {
 	}
 	j.settle(r)
 	r.ended, r.status, r.usage = x.at, x.status, x.usage
+	r.joined = r.joined || j.server.State(r.number) > bootstrap.RankStarted
 	r.clean = r.code() == 0 && j.server.State(r.number) != bootstrap.RankJoined
+	r.absent = r.clean && !r.joined && !j.watch.ending // else the signal to end may have come first
 	j.watch.running--
 	r.last = r.closeRecord(x)
 	if r.remote == nil {

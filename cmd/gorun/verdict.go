@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // failure describes a failure of the job.
@@ -169,6 +171,25 @@ func (v *verdict) writeRank(b *strings.Builder, j *job) {
 		b.WriteString("\n  | " + line)
 	}
 	b.WriteString(block("its last operations", of.last))
+}
+
+// absentees returns a line that names the ranks that have exited with code 0 without joining the job. Such an end
+// is no failure, but it may be the cause of failures of the other ranks. If no rank has joined, the programs do
+// not use gorun, and absentees returns "".
+func (j *job) absentees() string {
+	var absent []int
+	joined := false
+	for _, r := range j.ranks {
+		joined = joined || r.joined
+		if r.absent {
+			absent = append(absent, r.number)
+		}
+	}
+	if !joined || absent == nil {
+		return ""
+	}
+	return fmt.Sprintf("\n%s exited with code 0 without joining the job, which may be the cause: call runtime.Main in every rank",
+		bootstrap.NameRanks(absent))
 }
 
 // lastLines returns the last lines of text, at most n. It ignores empty lines at the end.
