@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -104,7 +103,7 @@ func (j *job) launch(args []string) (code int, err error) {
 		return 0, j.dryRun()
 	}
 	defer func() { err = errors.Join(err, j.node.cleanUp()) }()
-	builds := slices.ContainsFunc(j.opts.apps, func(a app) bool { return needsBuild(a.program) })
+	builds := j.findGoCode()
 	if !builds && (j.opts.race || len(j.opts.buildFlags) > 0) {
 		return 0, fmt.Errorf("-race and -build-flags are for Go code that gorun builds, and %s is a program already", j.opts.apps[0].program)
 	}
@@ -126,6 +125,21 @@ func (j *job) launch(args []string) (code int, err error) {
 	return j.run()
 }
 
+// findGoCode finds out which programs gorun has to build, and reports whether there are any. needsBuild may run the
+// go command, so it is called once for a program, and not if the gorun outside of the namespace has found none.
+func (j *job) findGoCode() bool {
+	if _, inside := j.node.contain.(namespace); inside && j.node.scratch == "" {
+		return false
+	}
+	found := false
+	for i := range j.opts.apps {
+		a := &j.opts.apps[i]
+		a.goCode = needsBuild(a.program)
+		found = found || a.goCode
+	}
+	return found
+}
+
 // findPrograms finds or builds the executable of every rank.
 func (j *job) findPrograms() error {
 	p := &programs{scratch: j.node.scratch, built: map[string]string{}, say: j.say, flags: j.opts.buildFlags}
@@ -138,7 +152,7 @@ func (j *job) findPrograms() error {
 			continue
 		}
 		var err error
-		if r.path, err = p.find(r.app.program); err != nil {
+		if r.path, err = p.find(r.app); err != nil {
 			return err
 		}
 	}

@@ -93,6 +93,7 @@ type app struct {
 	args    []string
 	env     []string // NAME=VALUE from -x
 	wdir    string
+	goCode  bool // gorun has to build the program; known from job.launch on
 }
 
 // size returns the number of ranks of the job.

@@ -78,8 +78,9 @@ func isImportPath(program string) bool {
 }
 
 // find returns the path of a program's executable, and builds it if it is Go code.
-func (p *programs) find(program string) (string, error) {
-	if needsBuild(program) {
+func (p *programs) find(a *app) (string, error) {
+	program := a.program
+	if a.goCode {
 		return p.build(program)
 	}
 	if !strings.Contains(program, "/") {

@@ -302,6 +302,19 @@ func TestWithoutGoCommand(t *testing.T) {
 	require.Contains(t, r.err.String(), "no go command in PATH")
 }
 
+// gorun asks the go command once whether a path that is no file is the import path of a package.
+func TestImportPathIsAskedForOnce(t *testing.T) {
+	tools := t.TempDir()
+	asked := filepath.Join(tools, "asked")
+	require.NoError(t, os.WriteFile(filepath.Join(tools, "go"), []byte("#!/bin/sh\necho \"$@\" >>"+asked+"\nexit 1\n"), 0o755))
+	r := command(t, []string{"PATH=" + tools + ":" + os.Getenv("PATH")}, "-np", "2", "bin/no-such-program")
+	require.NoError(t, r.Start())
+	require.Equal(t, 127, r.wait(t))
+	text, err := os.ReadFile(asked)
+	require.NoError(t, err)
+	require.Equal(t, "list -find bin/no-such-program\n", string(text))
+}
+
 // A rank can run a gorun, whose job is independent of the outer one.
 func TestGorunInsideARank(t *testing.T) {
 	inner := strings.Join(append([]string{binary}, helper([]string{"-np", "2"}, "join")...), " ")
