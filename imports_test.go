@@ -27,6 +27,7 @@ var imports = map[string][]string{
 	"internal/journal":        {},
 	"internal/packing":        {"github.com/klauspost/compress/s2"},
 	"internal/ranges":         {},
+	"internal/toggle":         {},
 	"transport/shm":           {"transport", "internal/blocking", "internal/flight", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
 	"transport/rdma/verbs/provider":  {},
@@ -76,7 +77,7 @@ var imports = map[string][]string{
 	"runtime/internal/cost":     {}, // contains only benchmarks
 	"runtime/internal/value":    {"runtime/internal/layout"},
 	"runtime": {
-		"internal/callsite", "internal/flight", "internal/goroutine", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "internal/flight", "internal/goroutine", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "internal/toggle", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 
@@ -91,7 +92,7 @@ var imports = map[string][]string{
 	},
 	"runtime/actors/internal/deadlock": {},
 
-	"runtime/checkpoint": {"collectives", "runtime", "internal/packing", "github.com/klauspost/compress/s2"},
+	"runtime/checkpoint": {"collectives", "runtime", "internal/packing", "internal/toggle", "github.com/klauspost/compress/s2"},
 
 	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "internal/ranges", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},
@@ -111,7 +112,7 @@ var imports = map[string][]string{
 
 	"collectives": {
 		"internal/callsite", "internal/flight", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
-		"collectives/internal/private", "collectives/internal/tier", "internal/hugepages",
+		"collectives/internal/private", "collectives/internal/tier", "internal/hugepages", "internal/toggle",
 	},
 	"collectives/internal/private":             {"collectives/internal/node", "golang.org/x/sys/unix"},
 	"collectives/internal/kernel":              {},

@@ -2,7 +2,6 @@ package collectives
 
 import (
 	"fmt"
-	"os"
 	"sync"
 
 	"github.com/gorun-hpc/gorun/runtime"
@@ -29,8 +28,8 @@ type choicesKey struct{}
 
 // choicesOf returns the choices of a communicator's World, or nil without gorun -explain.
 func choicesOf(c *runtime.Comm) (*choices, error) {
-	if os.Getenv("GORUN_EXPLAIN") != "1" {
-		return nil, nil
+	if asked, err := toggled("GORUN_EXPLAIN", false); err != nil || !asked {
+		return nil, err
 	}
 	v, err := c.World().Comm().Attribute(choicesKey{}, func() (any, error) { return &choices{all: make(map[*rule]choice)}, nil })
 	if err != nil {

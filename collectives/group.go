@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	goruntime "runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/internal/processor"
+	"github.com/gorun-hpc/gorun/internal/toggle"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -167,11 +166,11 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	fixed, err := settingOf("GORUN_REPRODUCIBLE", false)
+	fixed, err := toggled("GORUN_REPRODUCIBLE", false)
 	if err != nil {
 		return nil, err
 	}
-	compared, err := settingOf("GORUN_COMPARE", true)
+	compared, err := toggled("GORUN_COMPARE", true)
 	if err != nil {
 		return nil, err
 	}
@@ -191,18 +190,13 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	return g, nil
 }
 
-// settingOf returns the boolean value of an environment variable. If the variable is not set, it
-// returns the argument otherwise.
-func settingOf(name string, otherwise bool) (bool, error) {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise, nil
-	}
-	on, err := strconv.ParseBool(text)
+// toggled returns the value of an environment variable that is true or false, see toggle.Of.
+func toggled(name string, otherwise bool) (bool, error) {
+	on, err := toggle.Of(name, otherwise)
 	if err != nil {
-		return false, fmt.Errorf("%w: %s=%s is neither true nor false", runtime.ErrArgument, name, text)
+		err = fmt.Errorf("%w: %w", runtime.ErrArgument, err)
 	}
-	return on, nil
+	return on, err
 }
 
 // situation returns the situation of a blocking call, on which the choice of its algorithm depends.

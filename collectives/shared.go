@@ -1,8 +1,6 @@
 package collectives
 
 import (
-	"os"
-
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/collectives/internal/private"
 	"github.com/gorun-hpc/gorun/internal/hugepages"
@@ -55,17 +53,21 @@ func (g *group) shared() (*node.Group, error) {
 // memoryOf makes the state of the shared-memory algorithms of some members of this rank's node. This
 // rank is ranks[place].
 func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
+	r, err := reader()
+	if err != nil {
+		return nil, err
+	}
 	return node.New(node.Config{
-		Rank: place, Size: len(ranks), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, FaultIn: hugepages.FaultIn, Place: g.line, Awaits: g.record,
+		Rank: place, Size: len(ranks), Crowded: g.crowded, Reader: r, Note: new(hugepages.Traffic).Note, FaultIn: hugepages.FaultIn, Place: g.line, Awaits: g.record,
 		Open: func(bytes int) (node.Memory, error) { return g.open(ranks, bytes) },
 	})
 }
 
 // reader returns the Reader of other ranks' private memory. It returns nil if GORUN_CMA is 0. With this
 // setting, the transport reads no private memory, either.
-func reader() node.Reader {
-	if os.Getenv("GORUN_CMA") == "0" {
-		return nil
+func reader() (node.Reader, error) {
+	if allowed, err := toggled("GORUN_CMA", true); err != nil || !allowed {
+		return nil, err
 	}
-	return private.Reader{}
+	return private.Reader{}, nil
 }

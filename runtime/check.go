@@ -51,9 +51,9 @@ type check struct {
 	order   []string       // findings in the order of their first occurrence
 }
 
-// newCheck returns the check of a rank, or nil without GORUN_CHECK=1.
-func newCheck() *check {
-	if setting(envCheck) != "1" {
+// newCheck returns the check of a rank, or nil if GORUN_CHECK is not on.
+func newCheck(on bool) *check {
+	if !on {
 		return nil
 	}
 	return &check{seed: maphash.MakeSeed(), pending: map[*watched]bool{}, open: map[any]string{}, found: map[string]int{}}

@@ -222,6 +222,28 @@ func TestCheckFindsMistakes(t *testing.T) {
 	}
 }
 
+// The variables that switch something on or off accept the same values, and another value is an error also where
+// the rank does not use the variable.
+func TestVariablesAreTrueOrFalse(t *testing.T) {
+	mistake := func(w *runtime.World) error {
+		_, err := w.Comm().Dup() // is not closed
+		return err
+	}
+	for text, on := range map[string]bool{"true": true, "T": true, "false": false, "0": false} {
+		t.Setenv("GORUN_CHECK", text)
+		err := runtime.Local(2, mistake)
+		require.Equal(t, on, errors.Is(err, runtime.ErrCheck), "%s: %v", text, err)
+	}
+	t.Setenv("GORUN_CHECK", "")
+	for _, name := range []string{"CMA", "CRC", "COMPRESS", "RDMA_LIBRARY", "DEBUG", "CHECK", "EXPLAIN"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("GORUN_"+name, "yes")
+			err := runtime.Local(1, func(*runtime.World) error { return nil })
+			require.ErrorContains(t, err, "GORUN_"+name+"=yes is neither true nor false: want 1 or true, 0 or false")
+		})
+	}
+}
+
 // Without the check the same programs succeed.
 func TestMistakesWithoutACheck(t *testing.T) {
 	for name, c := range mistakes {

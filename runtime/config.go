@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/toggle"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -55,6 +56,33 @@ const (
 	// and wake at low cost.
 	yieldLocal = 20 * time.Microsecond
 )
+
+// toggles are the values of the variables that switch something on or off.
+type toggles struct{ cma, crc, compress, rdmaLibrary, debug, check, explain bool }
+
+// readToggles reads the variables once, when a World begins, so that a value that is neither true nor false is an
+// error also where the rank does not come to use it.
+func readToggles() (toggles, error) {
+	t := toggles{cma: true, crc: true, compress: true}
+	for _, v := range []struct {
+		name  string
+		value *bool
+	}{
+		{envCMA, &t.cma},
+		{envCRC, &t.crc},
+		{envCompress, &t.compress},
+		{envRDMALibrary, &t.rdmaLibrary},
+		{envDebug, &t.debug},
+		{envCheck, &t.check},
+		{envExplain, &t.explain},
+	} {
+		var err error
+		if *v.value, err = toggle.Of(v.name, *v.value); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
 
 // setting returns the value of an environment variable.
 func setting(name string) string { return os.Getenv(name) }

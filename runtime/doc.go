@@ -177,6 +177,9 @@
 //	GORUN_COMPARE=0       see package collectives
 //	GORUN_COLL_TABLE      see package collectives
 //
+// A variable with the value 1 or 0 here also has the other values of strconv.ParseBool, such as true and false.
+// Init returns an error for any other value.
+//
 // Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms. GORUN_SPIN=0
 // skips the phase of a wait in which the rank spins, and GORUN_YIELD=0 skips the phase in which the
 // rank yields. Init returns an error for a value with another syntax. By default, a rank with a

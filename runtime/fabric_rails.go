@@ -39,11 +39,11 @@ func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rd
 		var usable []probe.Adapter
 		usable, missing = host.Adapters(&may, localRank)
 		for i := range usable {
-			rails = append(rails, rdma.Rail{Provider: adapters(), Interface: usable[i].Spelling(), Fabric: usable[i].Fabric, Optional: true})
+			rails = append(rails, rdma.Rail{Provider: f.adapters(), Interface: usable[i].Spelling(), Fabric: usable[i].Fabric, Optional: true})
 		}
 	default:
 		a, _ := host.Adapter(device) // if there is none, Open fails and lists the existing adapters
-		rails = append(rails, rdma.Rail{Provider: adapters(), Interface: device, Fabric: a.Fabric})
+		rails = append(rails, rdma.Rail{Provider: f.adapters(), Interface: device, Fabric: a.Fabric})
 	}
 	wish := setting(bootstrap.EnvNet)
 	asked := wish != ""

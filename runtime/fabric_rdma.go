@@ -25,7 +25,8 @@ import (
 // rdmaFabric implements fabric by transport/rdma.
 type rdmaFabric struct {
 	*rdma.Transport
-	iwarp *iwarp.Provider // nil without TCP
+	iwarp   *iwarp.Provider // nil without TCP
+	library bool            // libibverbs drives all adapters
 }
 
 var (
@@ -35,21 +36,20 @@ var (
 )
 
 // adapters returns the provider of the kernel's RDMA adapters.
-func adapters() *kernel.Provider {
-	return kernel.New(kernel.Config{Library: setting(envRDMALibrary) == "1"})
+func (f *rdmaFabric) adapters() *kernel.Provider {
+	return kernel.New(kernel.Config{Library: f.library})
 }
 
-// packing returns whether payload over TCP may be compressed.
-func packing() iwarp.Packing {
-	if setting(envCompress) == "0" {
-		return iwarp.PackNever
+// packing returns the mode of compression of payload over TCP. The argument may is false if it is forbidden.
+func packing(may bool) iwarp.Packing {
+	if may {
+		return iwarp.PackAuto
 	}
-	return iwarp.PackAuto
+	return iwarp.PackNever
 }
 
 // openFabric opens the rails and listens on them.
 func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
-	withoutCRC := setting(envCRC) == "0"
 	var timeout, idle, giveUp time.Duration
 	err := errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle), setDuration(&giveUp, envNetGiveUp))
 	if err != nil {
@@ -60,8 +60,8 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 		return nil, err
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
-	f := &rdmaFabric{}
-	rails, missing, err := f.rails(w.job.Nodes == 1, w.job.LocalRank, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Packing: packing(), Log: log})
+	f := &rdmaFabric{library: w.toggles.rdmaLibrary}
+	rails, missing, err := f.rails(w.job.Nodes == 1, w.job.LocalRank, iwarp.Config{NoCRC: !w.toggles.crc, UserTimeout: timeout, Packing: packing(w.toggles.compress), Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	}
 	f.Transport, err = rdma.New(rdma.Config{
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: generationID(w.job), Secret: secret[:], Arena: own,
-		Rails: rails, Missing: missing, NoCRC: withoutCRC,
+		Rails: rails, Missing: missing, NoCRC: !w.toggles.crc,
 		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Generation)), Lookup: w.locations, Sleeper: w.sleeper, Companion: !forced,
 		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
 	})
@@ -131,7 +131,7 @@ func (f *rdmaFabric) memory() []string {
 }
 
 // devices returns lines about the drivers of the adapters of this node.
-func (f *rdmaFabric) devices() []string { return adapters().Explain() }
+func (f *rdmaFabric) devices() []string { return f.adapters().Explain() }
 
 func (f *rdmaFabric) strangers() []string {
 	s, c := f.Strangers(), &iwarp.Counters{}

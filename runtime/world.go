@@ -77,7 +77,8 @@ type World struct {
 	// stop ends the goroutine of listen, which handles signals and notices.
 	stop func()
 	// check finds mistakes of the program; nil without GORUN_CHECK=1.
-	check *check
+	check   *check
+	toggles toggles
 	// reports writes the rank's reports to standard error.
 	reports *journal.Journal
 }
@@ -86,9 +87,13 @@ type World struct {
 // the world ranks of the ranks of the node. peers is nil if each rank's local rank is its world rank.
 // secret is the secret of the job. local is the job of a rank of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret [32]byte, local *localJob) (*World, error) {
-	w := &World{job: job, local: local, stop: func() {}, reports: newReports(), check: newCheck()}
+	set, err := readToggles()
+	if err != nil {
+		return nil, err
+	}
+	w := &World{job: job, local: local, stop: func() {}, reports: newReports(), check: newCheck(set.check), toggles: set}
 	t, err := shm.New(node, shm.Config{
-		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0",
+		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: !set.cma,
 		Alone:     node.Ranks() == 1 || forcesNetwork() || local.isSimulated(),
 		Connected: job.Nodes > 1 && setting(bootstrap.EnvTransport) != transportShm,
 	})
@@ -107,7 +112,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		w.job.Nodes, w.job.NodeRank = job.Size, job.Rank
 	}
 	t.Settle()
-	w.memory = newMemory(t, w.network.arena(t.Arena()), job.Rank, !node.Local(), setting(envDebug) == "1")
+	w.memory = newMemory(t, w.network.arena(t.Arena()), job.Rank, !node.Local(), set.debug)
 	w.engine, err = engine.New(engine.Config{
 		Rank: job.Rank, Size: job.Size,
 		Route:      w.route,
@@ -214,7 +219,7 @@ func (w *World) Close() error {
 func (w *World) leave() error {
 	var err error
 	w.leaving.Store(true)
-	if setting(envExplain) == "1" {
+	if w.toggles.explain {
 		// After this fence every rank has called Close, but no rank has left the job. Before the
 		// end of this fence, other ranks may still use this rank's memory.
 		if w.session != nil {

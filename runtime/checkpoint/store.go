@@ -3,12 +3,12 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/internal/packing"
+	"github.com/gorun-hpc/gorun/internal/toggle"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -90,14 +90,15 @@ func New(c Config) (*Store, error) {
 	s := &Store{config: c}
 	mode := packing.Mode(c.Compression)
 	s.filed.Decider, s.filed.look = packing.New(mode, fileLimits), func() packing.Pace { return packing.Pace{Rate: s.disk, Bound: s.disk > 0} }
-	if os.Getenv(envCompress) == "0" {
+	compress, err := toggle.Of(envCompress, true)
+	if !compress {
 		mode = packing.Never
 	}
 	s.sent.Decider, s.sent.look = packing.New(mode, wayLimits), s.way.pace
 	for i := range generations {
 		s.own[i].step, s.kept[i].step = none, none
 	}
-	return s, c.check()
+	return s, errors.Join(err, c.check())
 }
 
 // Tags of the messages of Save and Restore. Each call uses a communicator of its own, made by Comm.Dup.

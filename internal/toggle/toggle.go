@@ -1,0 +1,22 @@
+package toggle
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// Of returns the value of an environment variable that is true or false. It accepts the values of
+// strconv.ParseBool. If the variable is not set or empty, Of returns the argument otherwise. If it has another
+// value, Of also returns an error that names the variable, its value and the values to use.
+func Of(name string, otherwise bool) (bool, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return otherwise, fmt.Errorf("%s=%s is neither true nor false: want 1 or true, 0 or false", name, text)
+	}
+	return on, nil
+}
