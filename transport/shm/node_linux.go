@@ -18,7 +18,11 @@ func mapMemory(fd int, size int64) ([]byte, error) {
 		return nil, fmt.Errorf("%d bytes are wanted, and it has %d", size, st.Size)
 	}
 	b, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
-	if err != nil {
+	var limit unix.Rlimit
+	switch {
+	case err == unix.ENOMEM && unix.Getrlimit(unix.RLIMIT_AS, &limit) == nil && limit.Cur != unix.RLIM_INFINITY:
+		return nil, fmt.Errorf("mapping %d bytes: %w: the mapping takes addresses and no memory, but this process may use %d bytes of addresses: raise the limit (ulimit -v unlimited)", size, err, limit.Cur)
+	case err != nil:
 		return nil, fmt.Errorf("mapping %d bytes: %w", size, err)
 	}
 	return b, nil
