@@ -125,7 +125,7 @@ func Init() (*World, error) {
 // succeeded, even if there is an error.
 func initialize() (*World, *bootstrap.Session, error) {
 	if joined.Swap(true) {
-		return nil, nil, errors.New("runtime: this process has joined its job already")
+		return nil, nil, errors.New("runtime: this process has joined its job already: call Main or Init once")
 	}
 	session, err := bootstrap.Join()
 	if err != nil {

@@ -203,7 +203,7 @@ func TestPollThatCopiesTooMuch(t *testing.T) {
 func TestRangeHasOneTransport(t *testing.T) {
 	ts, node := mapped(t, 2, shm.Config{})
 	_, err := shm.New(node, shm.Config{Rank: 1, LocalRank: 1})
-	require.ErrorContains(t, err, "local rank 1 has joined already")
+	require.ErrorContains(t, err, "local rank 1 has joined already: a rank joins its job once, in one process")
 	for _, tr := range ts {
 		require.NoError(t, tr.Close())
 	}

@@ -180,7 +180,7 @@ func (t *Transport) mapSlots() error {
 // join writes the identity of this rank into its header, and then the state.
 func (t *Transport) join() error {
 	if s := atomic.LoadUint64(t.control.word(offState)); s&stateMask != stateAbsent {
-		return fmt.Errorf("shm: local rank %d has joined already", t.cfg.LocalRank)
+		return fmt.Errorf("shm: local rank %d has joined already: a rank joins its job once, in one process", t.cfg.LocalRank)
 	}
 	if t.node.locals == nil && !t.cfg.DisableMembarrier {
 		barriers.start()
