@@ -58,6 +58,8 @@ func TestExitCodes(t *testing.T) {
 		"no program":         {[]string{"-np", "2"}, 125, []string{"no program"}},
 		"empty program":      {[]string{"-np", "1", "true", ":"}, 125, []string{"no program"}},
 		"no ranks":           {[]string{"-np", "0", "true"}, 125, []string{"-np 0: want a number"}},
+		"empty number":       {[]string{"-np", "", "true"}, 125, []string{`-np "": want a number of ranks`}},
+		"empty report":       {[]string{"-report", "", "true"}, 125, []string{`-report "": want the name of a file`}},
 		"bad flag":           {[]string{"-tmeout", "3", "true"}, 125, []string{"did you mean -timeout?"}},
 		"no directory":       {[]string{"-wdir", "/no/such", "true"}, 125, []string{"-wdir /no/such"}},
 		"bad report":         {[]string{"-report", "/no/such/x.json", "true"}, 125, []string{"-report"}},

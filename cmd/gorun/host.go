@@ -88,7 +88,7 @@ func (h *host) start() error {
 	h.process = newSession(c)
 	c.WaitDelay = time.Second
 	h.command = c
-	h.job.say("host %s: %s", h.name, strings.Join(h.line, " "))
+	h.job.say("host %s: %s", h.name, shellLine(h.line))
 	err = errors.Join(c.Start(), theirs[0].Close(), theirs[1].Close())
 	if err != nil {
 		close(h.exited)
@@ -248,10 +248,10 @@ func (h *host) noAnswer(err error) error {
 		what = fmt.Sprintf("something else answers in place of gorun: %q", noise.Said)
 		remedy = "let start-up files of its shell (.bashrc, .profile) print in interactive shells only"
 	case h.reason() != nil:
-		remedy = "try by hand: " + strings.Join(h.line[:len(h.line)-1], " ") + " -version"
+		remedy = "try by hand: " + shellLine(h.line[:len(h.line)-1]) + " -version"
 	case h.installs && h.reason() == nil:
 		what = "gorun cannot be copied to it: " + what
-		remedy = "it takes a shell with mktemp, head and gzip, and a temporary directory (TMPDIR on the host, or /tmp) where programs may be executed; try by hand: " + strings.Join(h.line, " ")
+		remedy = "it takes a shell with mktemp, head and gzip, and a temporary directory (TMPDIR on the host, or /tmp) where programs may be executed; try by hand: " + shellLine(h.line)
 		if code == exitNotFound || code == exitNotExecuted {
 			remedy += loaderRemedy(ownFile)
 		}
@@ -260,7 +260,7 @@ func (h *host) noAnswer(err error) error {
 		remedy = "send it with -copy, copy this one there, or say where it is with -agent-path"
 	default:
 		what = "it cannot be reached: " + what
-		remedy = "try by hand: " + strings.Join(h.line[:len(h.line)-1], " ") + " -version"
+		remedy = "try by hand: " + shellLine(h.line[:len(h.line)-1]) + " -version"
 	}
 	switch {
 	case h.via != nil && code < 0 && h.reason() == nil && !errors.As(err, &noise):

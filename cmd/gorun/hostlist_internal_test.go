@@ -160,6 +160,7 @@ func TestRshCommands(t *testing.T) {
 	require.Equal(t, []string{"kubectl", "exec", "-i", "h1", "--"}, rshLine([]string{"kubectl", "exec", "-i", "%h", "--"}, "h1"))
 	require.Equal(t, `'/a b/it'\''s'`, shellWord("/a b/it's"))
 	require.Equal(t, "''", shellWord(""))
+	require.Equal(t, "ssh -o 'ProxyCommand=none x' h1", shellLine([]string{"ssh", "-o", "ProxyCommand=none x", "h1"}))
 }
 
 // FuzzRsh checks that words which shellWord has quoted are split into the same words again.

@@ -96,7 +96,7 @@ func (n *node) guard(builds bool) error {
 	}
 	if builds {
 		if err := os.Mkdir(n.scratch, 0o700); err != nil {
-			return err
+			return fmt.Errorf("no directory for the program that gorun builds: %w: set TMPDIR to another directory", err)
 		}
 	}
 	err := n.contain.make()

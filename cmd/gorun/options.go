@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -170,7 +171,7 @@ var flagGroups = []flagGroup{
 		{[]string{"spares"}, "K", "with -on-failure respawn: keep K more processes of each program, which take the places of lost ranks at once", setSpares},
 	}},
 	{"diagnosis", []flag{
-		{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},
+		{[]string{"report"}, "F.json", "write a report of the job to F.json", setReport},
 		{[]string{"explain"}, "", "print at the end the transport of each pair and why, refused connections, and the algorithms of collectives", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
 		{[]string{"reproducible"}, "", "combine reductions from left to right: the same bits wherever the ranks are; slower between nodes", func(o *options, _ *app, _ string) error { o.reproducible = true; return nil }},
 		{[]string{"check"}, "", "look for requests, buffers and communicators used in a wrong way, and make every send synchronous", func(o *options, _ *app, _ string) error { o.check = true; return nil }},
@@ -314,9 +315,17 @@ func parseFlag(o *options, a *app, args []string) ([]string, error) {
 		return nil, fmt.Errorf("-%s %s: write -%s=%s (%s would be the program)", name, args[0], name, args[0], args[0])
 	}
 	if err := f.set(o, a, value); err != nil {
-		return nil, fmt.Errorf("-%s %s: %w", name, value, err)
+		return nil, fmt.Errorf("-%s %s: %w", name, cmp.Or(value, `""`), err)
 	}
 	return args, nil
+}
+
+func setReport(o *options, _ *app, v string) error {
+	if v == "" {
+		return errors.New("want the name of a file")
+	}
+	o.report = v
+	return nil
 }
 
 func setRanks(_ *options, a *app, v string) error {

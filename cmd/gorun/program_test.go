@@ -315,6 +315,26 @@ func TestImportPathIsAskedForOnce(t *testing.T) {
 	require.Equal(t, "list -find bin/no-such-program\n", string(text))
 }
 
+// If the directory for temporary files does not exist, or no program may be executed there, the error names TMPDIR.
+func TestNoPlaceForABuild(t *testing.T) {
+	missing := command(t, []string{"TMPDIR=/no/such", "GOFLAGS="}, ".")
+	missing.Dir = module(t)
+	require.NoError(t, missing.Start())
+	require.Equal(t, 125, missing.wait(t))
+	require.Regexp(t, `gorun: no directory for the program that gorun builds: mkdir /no/such/\S+: no such file or directory: set TMPDIR to another directory`, missing.err)
+
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOEXEC, ""); err != nil {
+		t.Skipf("a file system without execution cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { require.NoError(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	r := command(t, []string{"TMPDIR=" + dir, "GOTMPDIR=" + t.TempDir(), "GOFLAGS="}, ".")
+	r.Dir = module(t)
+	require.NoError(t, r.Start())
+	require.Equal(t, 126, r.wait(t))
+	require.Contains(t, r.err.String(), "its file system is mounted noexec: use another directory; for a program that gorun builds, set TMPDIR")
+}
+
 // A rank can run a gorun, whose job is independent of the outer one.
 func TestGorunInsideARank(t *testing.T) {
 	inner := strings.Join(append([]string{binary}, helper([]string{"-np", "2"}, "join")...), " ")

@@ -106,6 +106,15 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
+// shellLine returns a command as a user types it into a shell.
+func shellLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shellWord(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // isThisMachine reports whether a name is a name of this machine, for which rsh is not needed. It compares
 // names and does not resolve them.
 func isThisMachine(name string) bool {

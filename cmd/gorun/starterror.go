@@ -20,12 +20,20 @@ func startError(r *rank, err error) error {
 		return exitErrorf(exitNotFound, "start %s: %w (%s)", r.path, err, missing(r.path))
 	case errors.Is(err, unix.ENOEXEC):
 		return exitErrorf(exitNotExecuted, "start %s: %w (%s)", r.path, err, format(r.path))
+	case errors.Is(err, unix.EACCES) && mountedNoexec(r.path):
+		return exitErrorf(exitNotExecuted, "start %s: %w (its file system is mounted noexec: use another directory; for a program that gorun builds, set TMPDIR)", r.path, err)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM), errors.Is(err, unix.ETXTBSY),
 		errors.Is(err, unix.ELIBBAD), errors.Is(err, unix.EINVAL):
 		return exitErrorf(exitNotExecuted, "start %s: %w", r.path, err)
 	default:
 		return fmt.Errorf("start rank %d (%s): %w", r.number, r.path, err)
 	}
+}
+
+// mountedNoexec reports whether no program may be executed from the file system of a file.
+func mountedNoexec(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) == nil && st.Flags&unix.ST_NOEXEC != 0
 }
 
 // missing says which file is missing if a program cannot be started: the program, or the interpreter that its
