@@ -88,7 +88,7 @@ func TestTheFirstMessageToEachPeerBeginsAtOnce(t *testing.T) {
 		for peer := 1; peer <= 3; peer++ {
 			writes := sender.Counters().Writes.Load()
 			err := ranks[0].to(peer).Send(transport.Header{A: n}, nil)
-			for errors.Is(err, transport.ErrAgain) { // only because there is no connection yet
+			for errors.Is(err, transport.ErrAgain) { // happens only before the connection is established
 				require.Zero(t, n)
 				writes = sender.Counters().Writes.Load()
 				pump(t, ranks, "a connection", func() bool { err = ranks[0].to(peer).Send(transport.Header{A: n}, nil); return err == nil })

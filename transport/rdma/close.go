@@ -72,7 +72,7 @@ func (t *Transport) close(orderly bool) error {
 	}
 	var err error
 	for _, r := range t.polled {
-		err = errors.Join(err, r.listener.Close()) // after settle, because a peer may have to connect again
+		err = errors.Join(err, r.listener.Close()) // not before settle, during which a peer may have to connect again
 	}
 	if orderly {
 		t.supervision.send(ending{})

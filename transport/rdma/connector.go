@@ -145,7 +145,7 @@ func (a *connector) tried(e peering.Event) peering.Event {
 	}
 	a.lostInUse(e.Conn, e.Err)
 	if !e.Conn.Active || l.answered {
-		return e // not an attempt, or an attempt that the peer has answered
+		return e // the peer requested the connection, or has answered this rank's attempt
 	}
 	a.search.note(l.way, e.Err, a.t.config.Own(a.peer, l.remote.Addr()) || errors.Is(e.Err, errSelf))
 	a.publish()
@@ -380,7 +380,7 @@ func (a *connector) dial(action *peering.Action) error {
 	}
 	way, ok := a.search.next(list)
 	if !ok {
-		return errSelf // usually the first attempts have found that already
+		return errSelf // all addresses are this host's own; usually tried has found that before
 	}
 	l := &link{
 		conn: action.Conn, peer: a.peer, greeting: action.Greeting, way: way, rail: way.rail, remote: way.to.Address,

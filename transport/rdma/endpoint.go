@@ -200,7 +200,7 @@ func (p *endpoint) refuse(op string, n int) error {
 	case p.link == nil:
 		p.want()
 	case p.leaving != staying:
-		p.idle = false // the next connection is needed
+		p.idle = false // so that a new connection is made after this one has ended
 	}
 	return transport.ErrAgain
 }

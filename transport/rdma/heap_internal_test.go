@@ -206,7 +206,7 @@ func TestHeapHasABound(t *testing.T) {
 		require.False(t, move(t, stores[1], b))
 		require.LessOrEqual(t, len(stores[1].kept), keptMost)
 	}
-	// Pieces that no operation uses are evicted for a registration for one operation.
+	// A registration for one operation evicts pieces that no operation uses.
 	domain := &scarce{registrar: r.domain}
 	r.domain = domain
 	_, err := r.alone(make([]byte, 1), verbs.AccessLocalWrite)

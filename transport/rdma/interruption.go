@@ -137,7 +137,7 @@ func (p *endpoint) answer(r *record) answer {
 			var err error
 			a.header.A, key, err = t.exposed.on(k, p.rail)
 			a.header.B = uint64(key)<<checkedKeyShift | uint64(p.rail.index)<<checkedRailShift
-			if err != nil && !p.rail.removed { // after a removal the peer asks again on the next connection
+			if err != nil && !p.rail.removed { // if the rail was removed, the peer asks again on the next connection
 				t.complain(err)
 				a.header.B = statusRefused
 			}

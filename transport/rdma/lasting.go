@@ -128,8 +128,8 @@ func evictOldestOf(rails []*registrations, lists ...func(r *registrations) *[]*l
 	return true
 }
 
-// drop removes registrations from a list and deregisters them. The function argument selects the
-// registrations. After close, drop does not deregister them, because the end of the adapter ends them.
+// drop removes the registrations for which the function which returns true from a list, and deregisters
+// them. After registrations.close, drop only removes them, because the end of the adapter ends them.
 func (r *registrations) drop(list *[]*lasting, which func(*lasting) bool) {
 	r.remove(list, func(m *lasting) bool {
 		ends := which(m)
@@ -141,8 +141,8 @@ func (r *registrations) drop(list *[]*lasting, which func(*lasting) bool) {
 	})
 }
 
-// remove removes registrations from a list and from the byte counts. The function argument selects the
-// registrations. remove does not deregister them.
+// remove removes the registrations for which the function which returns true from a list and from the
+// byte counts. It does not deregister them.
 func (r *registrations) remove(list *[]*lasting, which func(*lasting) bool) {
 	*list = slices.DeleteFunc(*list, func(m *lasting) bool {
 		if !which(m) {

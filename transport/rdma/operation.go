@@ -345,7 +345,7 @@ func (o *operation) check(p *endpoint) {
 	}
 	p.finish(o, 0, nil)
 	if o.kind == operationGet && !o.asked && !o.referred {
-		p.t.spareOperations.give(o) // no other reference to it exists
+		p.t.spareOperations.give(o) // nothing else refers to o
 	}
 }
 

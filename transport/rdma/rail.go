@@ -239,7 +239,7 @@ var errPortDown = errors.New("its port is down")
 func (r *rail) happened(e *verbs.Event) {
 	switch e.Type {
 	case verbs.EventPortDown:
-		if len(r.t.polled) > 1 { // with a single rail the connections may survive
+		if len(r.t.polled) > 1 { // without another rail, keep the connections: they may survive
 			r.takeOut(withCause(errPortDown, e.Err))
 		}
 	case verbs.EventPortUp:
@@ -293,7 +293,7 @@ func (r *rail) remove(why error) bool {
 		return false
 	}
 	r.removed = true
-	r.fault.Store(nil) // otherwise takeOut would do nothing if the port was down before
+	r.fault.Store(nil) // takeOut does nothing if a fault is stored, for example that of a port that went down
 	r.takeOut(why)
 	t.polled = slices.DeleteFunc(slices.Clone(t.polled), func(p *rail) bool { return p == r })
 	t.polled[0].pace.companion = t.config.Companion

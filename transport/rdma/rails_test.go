@@ -206,7 +206,7 @@ func TestAdapterIsRemoved(t *testing.T) {
 			require.ErrorIs(t, ranks[0].done[token], transport.ErrBadKey)
 
 			why := ""
-			pump(t, ranks, "the second connection", func() bool { // the operations may have ended before the removal
+			pump(t, ranks, "the second connection", func() bool { // the waits above may have ended before the removal
 				why = ranks[gone].Explain(1 - gone)
 				return strings.Contains(why, "connected 2 times")
 			})

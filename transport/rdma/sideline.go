@@ -69,7 +69,7 @@ func (a *connector) refuseSide(used *link, err error) {
 // reason if err is nil.
 func (a *connector) sideEnded(l *link, reason negotiation.Reason, err error) {
 	if l != a.side {
-		return // it was established, so that Poll handles its end, or the peer has requested it
+		return // l was established, and Poll handles its end; or the peer has requested l
 	}
 	if err == nil {
 		err = fmt.Errorf("refused by the peer: %v", reason)

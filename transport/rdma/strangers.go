@@ -41,7 +41,7 @@ func (t *Transport) Strangers() *Strangers { return &t.strangers }
 func (t *Transport) knocked(r *rail, request *verbs.ConnectionRequest) {
 	info, err := request.Query()
 	if err != nil {
-		return // the end of the adapter has already answered the request
+		return // the adapter has ended, and its end has answered the request
 	}
 	asked := info.Param.PrivateData
 	record, err := t.credentials.OpenRequest(asked)

@@ -135,7 +135,7 @@ func TestFaultRecords(t *testing.T) {
 	for at := range good {
 		flipped := slices.Clone(good)
 		flipped[at] ^= 1 << (at % 8)
-		phone(t, r).ask(flipped).rejection() // the reason depends on the field
+		phone(t, r).ask(flipped).rejection() // the reason depends on the flipped field
 	}
 	count := r.Strangers()
 	require.Equal(t, uint64(2*56), count.Foreign.Load()+count.OtherJob.Load()+count.Unproved.Load()+count.Misplaced.Load())

@@ -39,7 +39,7 @@ func (e *endpoint) privately() string {
 		return "by staged copy (process_vm_readv: switched off)"
 	case e.t.node.locals != nil:
 		return "by copy in one process"
-	case e.reach.probed: // the result of the probe is still valid
+	case e.reach.probed: // direct returns the stored result, even if the peer has ended
 	case e.down != nil:
 		return fmt.Sprintf("not probed before its end (%v)", e.down.Cause)
 	case atomic.LoadUint64(e.control.word(offState))&stateMask != stateRunning:

@@ -43,9 +43,9 @@ func (t *Transport) Settle() {
 	t.settled.Store(!t.fences)
 }
 
-// relax replaces this rank's fences by barriers, for each peer separately: if the barriers of this rank and those
-// of the peer work. The barriers of this rank must work before its state loses stateFences, because a peer that
-// sees the state without stateFences relies on these barriers.
+// relax replaces the fences of stores for a peer by barriers, if the barriers of this rank and of that peer work.
+// It decides for each peer separately. The barriers of this rank must work before its state loses stateFences,
+// because a peer that sees the state without stateFences relies on these barriers.
 func (t *Transport) relax() {
 	if t.fences && t.node.locals == nil && !t.cfg.DisableMembarrier && barriers.ready.Load() {
 		t.fences = false

@@ -304,7 +304,7 @@ func TestKilled(t *testing.T) {
 		require.Len(t, s.done, 1)
 		require.ErrorIs(t, s.downs[0], unix.ESRCH)
 		require.ErrorIs(t, e.Send(transport.Header{}, nil), transport.ErrPeerDown)
-		// The other rank is not affected.
+		// The loss of rank 1 does not affect rank 2.
 		s.arrivals = nil
 		require.NoError(t, endpointTo(t, s.tr, 2).Send(transport.Header{A: wordKey, B: 10}, nil))
 		require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))

@@ -70,7 +70,7 @@ func TestReusedProcessIDOfReader(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, len(source)), k, 1))
 		require.NoError(t, shm.Probe(ts[1], 0))
-		poll(t, ts[0], &log{}, 1) // requests help
+		poll(t, ts[0], &log{}, 1) // rank 0 asks the owner to help
 		writes := shm.Reuse(ts[1], before)
 		poll(t, ts[1], &log{}, 20)
 		require.Zero(t, *writes, "%d copies before", before)
@@ -103,7 +103,7 @@ func TestNoCopyAfterLoss(t *testing.T) {
 	require.NoError(t, err)
 	shm.ForceWay(ts[1], shm.WayShared)
 	require.NoError(t, endpointTo(t, ts[1], 0).Get(make([]byte, len(source)), own, 1))
-	poll(t, ts[1], &log{}, 1) // requests help
+	poll(t, ts[1], &log{}, 1) // rank 1 asks the owner to help
 	shm.Claim(ts[2], 0, 1, true)
 	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))
 	to, l := endpointTo(t, ts[0], 1), &log{}

@@ -19,7 +19,7 @@ func TestRefusedSenderIsRungForRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ts, node := mapped(t, 3, shm.Config{})
 			for range shm.RingsPerRank {
-				if name == "inbox" { // leaves no free ring, so that the inbox is used
+				if name == "inbox" { // rank 2 takes the rings, so that the lane stays in the inbox
 					shm.TakeRing(ts[2], 1)
 				}
 			}

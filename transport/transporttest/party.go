@@ -19,7 +19,7 @@ const (
 	partyOffer = 200_000
 )
 
-// party is one rank of the all-to-all test. It sends to each peer a numbered stream of data and offers, choosing
+// party is one rank of the all-to-all test. It sends to each peer a numbered stream of data and offers. It chooses
 // the next peer and the kind of message at random. An offer names exposed memory. The receiver of an
 // offer reads that memory by Get, and then sends a message of kindTaken.
 type party struct {

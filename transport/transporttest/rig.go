@@ -96,8 +96,8 @@ func (r *rig) pump(what string, done func() bool) {
 	}
 }
 
-// quiet polls all ranks in turn, again and again, until quietPolls passes over all ranks have found
-// no event. A caller checks afterwards that no unwanted event has arrived.
+// quiet polls all ranks in rounds. It returns when quietPolls rounds, not necessarily consecutive
+// ones, have found no event. A caller checks afterwards that no unwanted event has arrived.
 func (r *rig) quiet() {
 	r.Helper()
 	for n := 0; n < quietPolls; {

@@ -98,7 +98,7 @@ func newDevice(p *Provider, name string, at addresses, a provider.Adapter) (*dev
 		return nil, fmt.Errorf("iwarp: epoll: %w", err)
 	}
 	if d.wakeup, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		_ = unix.Close(d.epoll) // the first error is returned
+		_ = unix.Close(d.epoll) // the error of Eventfd is returned
 		return nil, fmt.Errorf("iwarp: eventfd: %w", err)
 	}
 	return d, nil

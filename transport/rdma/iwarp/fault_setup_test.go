@@ -279,7 +279,7 @@ func TestFaultDepths(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		reply   []byte
-		in, out int // of the active side, which asks for 16 and 16
+		in, out int // IRD and ORD of the active side, which asks for 16 and 16
 	}{
 		{"equal", []byte{0x80, 16, 0x80, 16}, 16, 16},
 		{"zero", []byte{0x80, 0, 0x80, 0}, 16, 0},

@@ -39,7 +39,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	}
 	switch {
 	case r.payload == 0:
-	case &payload[0] == &to[0]: // the payload was read directly to its place, see the method ahead
+	case &payload[0] == &to[0]: // the payload is already in its place (see the method ahead)
 		p.device.counters.BytesPlaced.Add(uint64(r.payload))
 	default:
 		if r.payload > copyMax {

@@ -75,7 +75,7 @@ func (d *device) Sleep(until time.Time) {
 		timeout = &ts
 	}
 	d.slept = [2]unix.PollFd{{Fd: int32(d.epoll), Events: unix.POLLIN}, {Fd: int32(d.wakeup), Events: unix.POLLIN}}
-	_ = blocking.Poll(d.slept[:], timeout) // an early return is allowed
+	_ = blocking.Poll(d.slept[:], timeout) // Sleep may return early, so an error does no harm
 	if d.slept[1].Revents != 0 {
 		var count [8]byte
 		_, _ = unix.Read(d.wakeup, count[:]) // the count has no meaning: the eventfd only ends the sleep

@@ -17,8 +17,9 @@ const (
 	// directMin is a number of bytes. If at least directMin bytes of a payload are missing, they are
 	// read directly into their target.
 	directMin = 2048
-	// tailLength is the number of further bytes that a read takes if it reads a payload directly to
-	// its end: the trailer, and the head of the next FPDU. The read takes no bytes beyond these, so
+	// tailLength is the number of bytes behind a payload that a read takes if it reads the last bytes
+	// of the payload directly into their target. These bytes are the trailer, and the head of the
+	// next FPDU. The read takes no bytes beyond these, so
 	// that the payload of the next FPDU can also be read directly into its target.
 	tailLength = mpa.TrailerMax + mpa.HeaderLength + headMax
 	// If the payload of a segment has bulkMin bytes or more, the next segment is expected to be

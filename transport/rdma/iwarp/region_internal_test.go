@@ -35,8 +35,8 @@ func TestRegionsDoNotDrawAgainWhatIsInUse(t *testing.T) {
 }
 
 // TestRegionsForgetWhatIsRemoved checks that a removed region is not found any more. In the first case the
-// region is in the cache of recent lookups. In the second case another region is in its place of the cache. In
-// the third case this place is empty.
+// region is in the cache of recent lookups. In the second case another region has the place in the cache that
+// the removed region would have. In the third case this place is empty.
 func TestRegionsForgetWhatIsRemoved(t *testing.T) {
 	for name, looked := range map[string]uint32{"looked up": 5, "its neighbor looked up": 5 + recentMax, "neither": 0} {
 		table := drawing(5, 5+recentMax)

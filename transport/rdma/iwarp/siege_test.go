@@ -113,7 +113,7 @@ func besieged() error {
 	for {
 		from := orders
 		if most == filesLast && provider.Counters().Scarce.Load() == 0 {
-			from = nil // take no order before the provider has lacked a descriptor
+			from = nil // no order is taken until the provider has run out of descriptors
 		}
 		select {
 		case order, ok := <-from:

@@ -14,7 +14,7 @@ import (
 )
 
 // exchange is an example program of rdmacm-utils whose two sides send messages to each other and end. A test
-// replaces first one side, then the other side.
+// plays first one side itself, then the other side.
 type exchange struct {
 	// name is the command of the client. server is the command of a server that listens at an address.
 	name, server string

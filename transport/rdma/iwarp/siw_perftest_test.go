@@ -20,8 +20,8 @@ import (
 
 // perftest is a program of package perftest, run with the option -R. Its two sides make a first connection with
 // rdma_cm. On this connection they exchange parameters: each side sends one message and waits for a message of
-// the other side. They make a second connection for the measurement. A test replaces first one side, then the
-// other side.
+// the other side. They make a second connection for the measurement. A test plays first one side itself, then
+// the other side.
 type perftest struct {
 	// name is the command.
 	name string

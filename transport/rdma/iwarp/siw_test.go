@@ -142,7 +142,7 @@ func (g *siwGuest) exchange(t *testing.T, address netip.Addr, port uint16, serve
 		g.announced(t, netip.AddrPortFrom(address, port))
 		out, status, err := g.Run(fmt.Sprintf(client, address, port))
 		require.NoError(t, err)
-		if status != 0 { // the server may still wait for a client
+		if status != 0 { // after a failed client the server may wait forever
 			g.run(t, "kill $(cat /tmp/server) || true")
 		}
 		served, err := s.Wait()

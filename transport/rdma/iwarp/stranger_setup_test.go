@@ -118,9 +118,9 @@ func TestReservedBitsAreZero(t *testing.T) {
 	}
 }
 
-// TestSilentPeersAreNudged connects to a peer of another implementation that sends nothing. The test checks that
-// the endpoint sends three empty Writes to this peer, and no empty Write to a peer of this implementation. The
-// endpoint must be able to use the connection before these Writes.
+// TestSilentPeersAreNudged checks that an endpoint sends three empty Writes after the RTR to a silent peer of
+// another implementation. It must send none of them to a peer of this implementation, to a peer that has sent a
+// message, or before Config.Pause is over. In these cases a posted Send must follow the RTR at once.
 func TestSilentPeersAreNudged(t *testing.T) {
 	nudge := write(1, 0, nil)
 	quick := iwarp.Config{Pause: time.Millisecond}

@@ -73,7 +73,7 @@ func TestEvents(t *testing.T) {
 			d := &device{adapter: l, name: "a0", port: 2, context: &speaker{events: []uverbs.Event{c.event}}}
 			p := &queuePair{device: d, user: 5}
 			d.pairs = map[uint32]*queuePair{7: p}
-			for range 2 { // the second call checks that the state stays
+			for range 2 { // the second call must not change the state
 				err := d.takeEvents()
 				require.ErrorIs(t, d.failure, c.failure)
 				require.Equal(t, c.all, l.all)

@@ -93,7 +93,7 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 	}
 	p.pair, p.number, p.user = made.pair, made.number, d.nextUser
 	if err := p.prepare(); err != nil {
-		_ = p.pair.Close() // the first error counts
+		_ = p.pair.Close() // the error of prepare is returned
 		p.queue.release(p.sends, p.receives, p.shared)
 		return nil, a, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
 	}

@@ -113,7 +113,7 @@ func TestSignals(t *testing.T) {
 		require.Zero(t, s.underWay)
 		require.Len(t, w.requests, s.silent)
 		require.Less(t, s.silent, depth, "flush has room")
-		if s.silent > 0 { // an empty Write replaces the last silent request
+		if s.silent > 0 { // as if the empty Write that flush posts had completed
 			w.complete(s.last)
 		}
 		require.Empty(t, w.requests)

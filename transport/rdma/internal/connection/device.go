@@ -118,7 +118,7 @@ func (d *Device) Progress() (int, error) {
 		n++
 		d.handle(&d.event)
 	}
-	d.Stir() // there may be more
+	d.Stir() // more events may be pending
 	return n, nil
 }
 

@@ -170,7 +170,7 @@ func (c *Connection) confirmed(e *rdmacm.Event) {
 		c.establish(nil)
 	case phaseConnecting:
 		c.establish(c.device.answer(&e.Parameters))
-	default: // it was established before
+	default: // the connection was established before this event
 	}
 }
 

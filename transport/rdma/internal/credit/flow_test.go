@@ -54,8 +54,8 @@ func TestSlots(t *testing.T) {
 	require.Panics(t, func() { credit.New(8192) })
 }
 
-// TestWindowGrowsWithUse checks that a flow is starved if the peer uses up its window. The flow must not be
-// starved if the two sides exchange single messages.
+// TestWindowGrowsWithUse checks that Starved returns true if the peer uses up its window, and false if the two
+// sides exchange single messages.
 func TestWindowGrowsWithUse(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{8, 8}, 1<<30, 0, 0)
 	p.update(0)

@@ -90,17 +90,17 @@ func (r *receiver) update() {
 	r.updates++
 }
 
-// due reports whether an update may be sent and is worth sending: it is the first of the
-// connection, or it returns enough credit, or it acknowledges enough frames.
+// due reports whether an update may be sent and is worth sending. An update is worth sending if it is
+// the first one of the connection, returns enough credit, or acknowledges enough frames.
 func (r *receiver) due() bool {
 	returned, acks := r.limit()-r.said, r.expected-r.saidAck
 	worth := returned >= max(r.window/2, 1) || acks >= r.half || r.updates == 0
 	return worth && r.may()
 }
 
-// mute reports whether an update that the peer needs may be sent. The peer needs an update if this
-// side has not confirmed UpdateReserve updates of the peer, because the peer may be unable to send
-// another one before.
+// mute reports whether the peer needs an update and the update may be sent. The peer needs it if this
+// side has not confirmed UpdateReserve updates of the peer. Without a confirmation, the peer may be
+// unable to send another update.
 func (r *receiver) mute() bool { return r.came-r.told == UpdateReserve && r.may() }
 
 // owed reports whether an update may be sent and would acknowledge frames.

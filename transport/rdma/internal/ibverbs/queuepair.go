@@ -169,7 +169,7 @@ func (q *QueuePair) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
 		return 0, q.context.err("post receives", uverbs.ErrClosed)
 	}
 	if q.receives == nil {
-		return 0, uverbs.ErrRequest // it uses a shared receive queue
+		return 0, uverbs.ErrRequest // the queue pair uses a shared receive queue
 	}
 	return q.receives.post(q.context, q.context.object.postReceive, addressOf(q.object), list)
 }

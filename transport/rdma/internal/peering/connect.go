@@ -45,13 +45,13 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 		out = m.answered(now, out)
 	case Unanswered:
 		m.silent = true
-	case Unreached: // also the contact if the peer is stopped and the backlog of its host is full
+	case Unreached: // also the contact of a stopped peer, if the backlog of its host is full
 	case Absent:
 		out = m.answered(now, out)
 		if m.absent = absent + 1; m.absent == 1 {
 			m.absentSince = now
 		}
-	case Unasked: // not an answer, but the silence of the peer is not the reason for this failure
+	case Unasked: // this side failed, which shows neither an answer of the peer nor its silence
 		m.silent, m.giveUp = false, min(m.giveUp, now+m.config.GiveUp)
 	}
 	out = m.failed(now, cause, 0, out)

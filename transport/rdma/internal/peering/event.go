@@ -78,7 +78,7 @@ const (
 	Unasked
 )
 
-// Event is one thing that happened. Fields that its kind does not name are zero.
+// Event is one thing that happened. Fields that the comment of its kind does not name are zero.
 type Event struct {
 	Kind     EventKind
 	Conn     Conn
@@ -132,7 +132,7 @@ const (
 	Answers
 )
 
-// Action is one thing to do. Fields that its kind does not name are zero.
+// Action is one thing to do. Fields that the comment of its kind does not name are zero.
 type Action struct {
 	Kind     ActionKind
 	Conn     Conn

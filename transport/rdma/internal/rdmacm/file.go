@@ -11,7 +11,7 @@ import (
 )
 
 // file is the Driver that uses the device file of the kernel. The descriptor stays open until the
-// last command has ended, because after the close its number may belong to another file.
+// last command has ended, because after the close another file may get the descriptor's number.
 type file struct {
 	fd    int
 	write func(fd int, p []byte) (int, error) // unix.Write
@@ -78,7 +78,7 @@ func (f *file) Do(c *Command) error {
 // Ready implements Driver.
 func (f *file) Ready() bool {
 	if f.enter() != nil {
-		return true // the command of Next returns the error
+		return true // the caller then calls Next, which returns the error
 	}
 	defer f.leave()
 	p := [1]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN}}

@@ -39,8 +39,8 @@ func (id *ID) do(op string, at int, c *Command) error {
 	return nil
 }
 
-// Destroy ends the id (rdma_destroy_id(3)): operations in progress are cancelled, a connection
-// breaks, a request is refused. Next returns no event of the id afterwards. The result is the
+// Destroy ends the id (rdma_destroy_id(3)). The kernel cancels operations of the id in progress,
+// breaks its connection, and refuses its unanswered request. Next returns no event of the id afterwards. The result is the
 // number of events of the id that the kernel has reported.
 func (id *ID) Destroy() (events uint32, err error) {
 	id.channel.forget(id)

@@ -125,7 +125,7 @@ func TestAddressesComeBack(t *testing.T) {
 		u.answers[query] = full[:n]
 		a, err := id.Addresses()
 		require.NoError(t, err)
-		require.Equal(t, n > 16, a.Source.IsValid(), n) // the address family is in the low byte
+		require.Equal(t, n > 16, a.Source.IsValid(), n) // the byte at offset 16 determines the address family
 		require.Equal(t, n > 144, a.Destination.IsValid(), n)
 		require.Equal(t, n > 272, a.Device == 12, n)
 	}

@@ -12,7 +12,7 @@ import (
 // wire is a simulated connection with a fixed rate in bytes per second. It carries parts one after the other.
 type wire struct {
 	rate  float64
-	free  time.Duration // the time at which it has carried all its parts
+	free  time.Duration // the time at which the wire has carried all its parts
 	under []carried
 }
 

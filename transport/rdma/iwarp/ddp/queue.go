@@ -46,8 +46,8 @@ func (q *Queue) Check(h *Untagged, payload, room int) error {
 // of the message so far, and true if the segment is the last segment of the message.
 //
 // A message must be shorter than 2^32 octets (RFC 5041 section 5.2), because otherwise the offset
-// of the next segment would wrap. Check ensures this limit, because the length of a buffer (its
-// argument room) is less than 2^32.
+// of the next segment would wrap. Check ensures this limit, because the length of a buffer (the
+// argument room of Check) is less than 2^32.
 func (q *Queue) Advance(h *Untagged, payload int) (int, bool) {
 	end := int(h.MO) + payload
 	if h.Last {

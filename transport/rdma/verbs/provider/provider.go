@@ -12,7 +12,7 @@ type Provider interface {
 	// Interfaces lists the names that Open accepts.
 	Interfaces() ([]string, error)
 	// Open opens the interface adapter with a name from Interfaces. The Device belongs to the
-	// adapter a. The Device must not use a before one of its methods is called.
+	// adapter a. The Device must not use a before a method of the Device is called.
 	Open(name string, a Adapter) (Device, error)
 }
 

@@ -273,6 +273,6 @@ func (p *pair) stall() {
 	if !p.stalled {
 		p.stalled = true
 		p.device.stalled = append(p.device.stalled, p)
-		p.device.Wake() // a running Sleep does not know the time of this retry
+		p.device.Wake() // a running Sleep was started without the time of this retry
 	}
 }

@@ -102,7 +102,7 @@ func (h *memoryHarness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
 	if p := h.network.pairs[i.Local]; p != nil {
 		return p.reads
 	}
-	return h.network.pairs[i.Remote].peer.reads // the passive side of a connection has the port of its listener
+	return h.network.pairs[i.Remote].peer.reads // on the passive side, i.Local has the port of the listener
 }
 
 // open opens the adapter of a new host. The argument particulars holds the fields of the host other
