@@ -40,7 +40,7 @@ func (k *call) on(c *runtime.Comm, op message.Operation) bool {
 	return k.err == nil
 }
 
-// onFor does the same as on for an operation with elements of type T. It also checks T.
+// onFor does what the method on does, for an operation with elements of type T. It also checks T.
 func onFor[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	if !k.on(c, op) {
 		return false

@@ -43,7 +43,7 @@ func (g *group) rule(k *call) *rule {
 	}
 	s := g.situation(k)
 	now.rule = g.take(&s)
-	if g.choices == nil { // for gorun -explain, each choice goes through take
+	if g.choices == nil { // with gorun -explain, take must record each call
 		g.last = now
 	}
 	return now.rule

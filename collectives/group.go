@@ -131,7 +131,7 @@ func (g *group) Close() error {
 
 // memories is the shared memory that a group has opened.
 type memories struct {
-	mu  sync.Mutex // guards all
+	mu  sync.Mutex // guards the field all
 	all []*runtime.Shared
 }
 

@@ -16,7 +16,7 @@ import (
 type coupling struct {
 	// home is the Intercomm's communicator, without the context.Context of an operation.
 	home *runtime.Comm
-	rank int // this rank, in its own group
+	rank int // this rank's number in its own group
 	size int // the number of ranks of the other group
 	// side is 0 or 1. It is 0 in the group whose first rank has the lower rank in the World.
 	side int

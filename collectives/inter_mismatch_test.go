@@ -81,7 +81,7 @@ func TestInterMismatch(t *testing.T) {
 	} {
 		for _, sizes := range [][2]int{{2, 2}, {3, 2}} {
 			for _, transport := range transports {
-				silent := strings.HasPrefix(tc.name, "a root") // detected by a timeout, which takes long
+				silent := strings.HasPrefix(tc.name, "a root") // only a timeout detects these mismatches
 				if transport != transports[0] && (sizes[0] == 3 || silent) {
 					continue
 				}

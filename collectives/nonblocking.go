@@ -30,7 +30,7 @@ func (k *call) start() runtime.Request {
 // garbage-collected with the group.
 type idlePeers struct {
 	rank, size int
-	mu         sync.Mutex // guards all
+	mu         sync.Mutex // guards the field all
 	all        []*peer
 }
 

@@ -69,7 +69,7 @@ func TestPairMismatch(t *testing.T) {
 	}
 }
 
-// The length above which two ranks send one message is a limit: up to it they use shared memory.
+// Two ranks broadcast and gather up to 512 KiB through shared memory, and longer buffers by one message.
 func TestPairMin(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		for _, op := range []string{"bcast", "gather"} {

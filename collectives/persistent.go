@@ -17,6 +17,6 @@ func (k *call) persist() *runtime.Persistent {
 	if own.err != nil {
 		return runtime.NewPersistent(own.start)
 	}
-	p := &peer{rank: own.group.rank, size: own.group.size} // all starts use it, so that it keeps its scratch memory
+	p := &peer{rank: own.group.rank, size: own.group.size} // all starts use this peer and its scratch memory
 	return runtime.NewPersistent(func() runtime.Request { return own.launch(p, func() {}) })
 }

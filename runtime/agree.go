@@ -56,8 +56,8 @@ func (c *Comm) Ack() Group {
 // revoked. All members make their calls of Agree and Shrink in the same order. The call waits until
 // each member has called Agree or has ended. If a member ends after its call, its flags still count.
 //
-// If a member has ended and not every caller had acknowledged its loss with Ack, every caller gets
-// the result together with a PeerError. The result is valid. If several such members have ended, the
+// If a member has ended and a caller has not acknowledged this loss with Ack, every caller gets the
+// result together with a PeerError. The result is valid. If several such members have ended, the
 // PeerError names the member that ended first. If a member called Revoke before Agree, this rank knows
 // of the revocation when Agree returns. Any other error is returned at this rank only. Its cause is
 // the end of the view's context.Context, the end of the job, or a call of Close.

@@ -68,7 +68,7 @@ func (w *World) listen() {
 				looks.Reset(w.look(now))
 			case n, ok := <-notices:
 				if !ok {
-					notices = nil // no more events
+					notices = nil // the channel is closed, and a receive from nil never succeeds
 					continue
 				}
 				w.notice(n)

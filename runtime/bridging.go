@@ -60,7 +60,7 @@ func (b *bridging) fail(cause error) {
 
 // failAll notifies all members of the communicator b.over that this leader has given up. It notifies
 // all of them, because this leader does not know which member is the other leader. Only the other
-// leader receives the notice.
+// leader waits for this message; at the other members no receive matches it.
 func (b *bridging) failAll() {
 	for rank := range b.over.size {
 		if rank != b.over.rank {

@@ -206,8 +206,8 @@ func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 	return nil
 }
 
-// bare returns a copy of the element that is marked as without padding, for memory whose padding
-// has already been set to zero in place.
+// bare returns a copy of e that describes elements without padding. It is for memory whose padding has
+// already been set to zero in place.
 func (e *element) bare() *element {
 	if e.plain {
 		return e

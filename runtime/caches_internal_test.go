@@ -53,7 +53,7 @@ func fakeNodes(t *testing.T, lists []string) string {
 // nodes. The domain of a rank is the domain that contains all processors that the rank may use. If no
 // domain contains all of them, the domain of the rank is -1.
 func TestCacheDomains(t *testing.T) {
-	two := []string{"0-1,4", "0-1,4", "2-3,5", "2-3,5", "0-1,4", "2-3,5"} // each processor with its SMT sibling
+	two := []string{"0-1,4", "0-1,4", "2-3,5", "2-3,5", "0-1,4", "2-3,5"} // two L3 caches, listed by processor
 	for name, c := range map[string]struct {
 		caches, nodes, want []string
 		may                 []int

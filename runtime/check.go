@@ -46,7 +46,7 @@ type check struct {
 	// mu guards the fields below it. No other lock is taken while mu is held.
 	mu      sync.Mutex
 	pending map[*watched]bool
-	open    map[any]string // objects to close or to receive, each with the finding if the program does not do this
+	open    map[any]string // objects to close or receive, each with the finding that is due if that is omitted
 	found   map[string]int // how often each finding or note occurred
 	order   []string       // findings in the order of their first occurrence
 }
@@ -188,7 +188,7 @@ func (k *check) findings(w *World) error {
 		return nil
 	}
 	unreceived := w.unreceived()
-	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // one poll may not take all messages
+	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // a single poll may leave messages behind
 		n = len(unreceived)
 	}
 	k.mu.Lock()

@@ -35,7 +35,7 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 					runtime.Isend(c, pattern(make([]byte, n), round+i), peer, i))
 				goruntime.GC()
 				require.Positive(t, grow(200+i*50))
-				_ = make([]byte, n) // overwrites memory that was freed too early
+				_ = make([]byte, n) // overwrites a buffer that the collector has freed too early
 			}
 			require.NoError(t, runtime.WaitAll(requests))
 			for i := range flights {

@@ -62,11 +62,11 @@ type commCore struct {
 	index map[int]int
 	size  int
 	// In an Intercomm, allies are the world ranks of this rank's own group, and ranks are the world
-	// ranks of the other group. Elsewhere allies is nil.
+	// ranks of the other group. In any other communicator, allies is nil.
 	allies []int
-	// In an Intercomm, own is the communicator of this rank's own group; elsewhere it is nil. A
-	// break of the Intercomm also breaks own, because operations on an Intercomm use both
-	// communicators. Members of the group may wait on own for a rank that does not begin the
+	// In an Intercomm, own is the communicator of this rank's own group. In any other communicator,
+	// own is nil. A break of the Intercomm also breaks own, because operations on an Intercomm use
+	// both communicators. Members of the group may wait on own for a rank that does not begin the
 	// operation.
 	own *commCore
 	// failure tells why the communicator cannot be used: it was closed or broken. It is nil while the

@@ -36,7 +36,7 @@ func TestNumberIsFreeWhenAllHaveClosed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		early  []int // members whose notice arrives before the communicator is created here
-		before []int // members whose notice arrives before it is closed here
+		before []int // members whose notice arrives before this rank closes it
 		after  []int
 		free   bool
 	}{
@@ -118,7 +118,7 @@ func TestManyCommunicators(t *testing.T) {
 				return err
 			}
 			highest = max(highest, dup.core.number)
-			if i%8 == 0 { // no rank receives it
+			if i%8 == 0 { // no rank receives this message
 				if err := Send(dup, []byte("left "+strconv.Itoa(i)), (w.Rank()+1)%ranks, i%TagMax); err != nil {
 					return err
 				}

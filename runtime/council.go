@@ -21,7 +21,7 @@ var _ council = (*bootstrap.Session)(nil)
 // localCouncil is the council for ranks that are goroutines of this process.
 type localCouncil struct {
 	worlds []*World
-	// way carries votes, revocations and notices between ranks and council. If it is nil, they
+	// way carries votes, revocations and notices between ranks and council. If way is nil, they
 	// arrive at once.
 	way localjob.Launcher
 	// silent reports whether a rank was killed, so that the council receives nothing from it any
@@ -76,7 +76,7 @@ func (s *localSeat) Revoke(r bootstrap.Revocation) error {
 	return nil
 }
 
-// died records that a rank was killed, and notifies the others.
+// died records that a rank was killed, and notifies the other ranks.
 func (c *localCouncil) died(rank int, cause error) {
 	c.up(rank, func() {
 		c.dead[rank] = true

@@ -79,7 +79,7 @@
 // # Errors
 //
 // errors.Is and errors.As distinguish errors: PeerError for a lost rank,
-// TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the others of this
+// TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the other errors of this
 // package. An error of one operation does not affect other operations.
 //
 // # Going on after a failure

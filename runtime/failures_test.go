@@ -160,7 +160,7 @@ func errInsulation(m mortal) error {
 		return m.die()
 	}
 	if m.Rank() < m.Size()/2 {
-		// Receives from any source continue to wait, whatever happens to the other half.
+		// Receives from any source continue to wait, whatever happens in the other half of the ranks.
 		var errs []error
 		if half.Rank() > 0 {
 			errs = append(errs, runtime.Send(half, []int{half.Rank()}, 0, 1))
@@ -226,7 +226,7 @@ func getAck(m mortal) error {
 func revoke(m mortal) error {
 	c, err := m.Comm().Dup()
 	if err == nil {
-		_, err = c.Agree(0) // all members have created it
+		_, err = c.Agree(0) // ends after all members have created c
 	}
 	if err != nil {
 		return err

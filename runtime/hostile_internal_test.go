@@ -50,11 +50,11 @@ func TestOnlyTheHolderGivesMemoryBack(t *testing.T) {
 			pattern(b.Bytes(), 1)
 			require.NoError(t, SendBuffer[byte](c, b, 1, 0))
 			require.NoError(t, Send(c, addr, 2, 0))
-			_, err = Recv(c, addr, 2, 1) // after the forged frames
+			_, err = Recv(c, addr, 2, 1) // this message follows the forged frames
 			require.NoError(t, err)
 			require.Equal(t, 2, leases(w))
 			require.NoError(t, Send(c, []byte{1}, 1, 1))
-			_, err = Recv(c, addr, 1, 1) // after the genuine release
+			_, err = Recv(c, addr, 1, 1) // this message follows the genuine release
 			require.NoError(t, err)
 			require.Equal(t, 1, leases(w))
 			kept.Close()

@@ -75,7 +75,7 @@ func lists() [][]int {
 }
 
 // A member that sends invalid edges, or an invalid length, makes CreateGraphAdjacent and
-// CreateGraph fail at all others, and no rank crashes.
+// CreateGraph fail at all other members, and no rank crashes.
 func TestHostileEdges(t *testing.T) {
 	long := len(hostile) - 1 // without the length 0, which lists contains already
 	adjacent := append(lists(), make([][]int, long)...)
@@ -134,7 +134,7 @@ func TestLongEdges(t *testing.T) {
 }
 
 // A leader that sends an invalid length or invalid ranks of its group makes CreateIntercomm fail at
-// the others.
+// the other ranks.
 func TestHostileGroups(t *testing.T) {
 	words := append([]uint64{3, 2}, hostile...)
 	together(t, len(words), func(c *Comm) error {

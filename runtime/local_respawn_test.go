@@ -181,7 +181,7 @@ func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 			if w.Rank() == victim {
 				job.Kill(w.Rank(), errTestKill)
 			}
-			_, err := runtime.Recv(w.Comm(), []int{0}, (victim+1)%ranks, 4) // this rank sends nothing
+			_, err := runtime.Recv(w.Comm(), []int{0}, (victim+1)%ranks, 4) // the source sends nothing
 			if w.Rank() == victim {
 				return err
 			}

@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestLossInEitherOrder: a rank gets two notices, in either order: rank 2 has died, and rank 1 has
-// therefore broken the communicator. In both cases operations end with an error that contains the
-// loss.
+// TestLossInEitherOrder: rank 0 learns of the loss of rank 2 from its own operation, from rank 1, which
+// has broken the communicator because of the loss, or from both. In each case the operation ends with an
+// error that contains the loss.
 func TestLossInEitherOrder(t *testing.T) {
 	cause := &PeerError{Rank: 2, Op: "receive", Cause: &transport.PeerDown{Peer: 2, Cause: errors.New("it died")}}
 	elsewhere := func(w *World) error { return w.parseCause(1, appendCause(nil, cause)) }

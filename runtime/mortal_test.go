@@ -46,7 +46,7 @@ func (p *failureProgram) run(m mortal) error {
 	if err != nil {
 		return err
 	}
-	if _, err := m.Comm().Agree(0); err != nil { // all members have created watch
+	if _, err := m.Comm().Agree(0); err != nil { // ends after all members have created watch
 		return err
 	}
 	if err := p.main(m); err != nil {

@@ -40,8 +40,8 @@ func crossNodes(w *runtime.World) error {
 	return nil
 }
 
-// crossBuffers sends a Buffer to the next rank: without a copy within a node, as a copy between
-// nodes. Every rank sends before it receives, so that a send that waited for its receiver would
+// crossBuffers sends a Buffer to the next rank. The Buffer is handed over within a node and copied
+// between nodes. Every rank sends before it receives, so that a send that waited for its receiver would
 // deadlock.
 func crossBuffers(c *runtime.Comm) error {
 	const length = 5 << 20

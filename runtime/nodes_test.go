@@ -117,7 +117,7 @@ func dieOnNodes() {
 	})
 }
 
-// The loss of ranks that never joined is reported to the others, on both nodes.
+// The loss of ranks that never joined is reported to the other ranks, on both nodes.
 func TestNodesWithoutSomeOfTheirRanks(t *testing.T) {
 	r := launch(t, 6, "fewer", append(testbed.TwoNodes(t), "-on-failure", "continue")...)
 	require.Equal(t, 3, r.code, r.errors)

@@ -94,7 +94,7 @@ func (p *Persistent) Wait() (Status, error) {
 	}
 	s, err := p.request.Wait()
 	if !errors.Is(err, ErrInline) || p.request.Done() {
-		p.state = persistentIdle // after ErrInline, from the handler of an inline actor, the operation goes on
+		p.state = persistentIdle // not after ErrInline: then the operation goes on
 	}
 	return s, err
 }

@@ -54,7 +54,7 @@ func TestPersistentHaloExchange(t *testing.T) {
 			require.NoError(t, err)
 			source := left
 			if round%2 == 0 {
-				source = runtime.AnySource // WaitAll has taken the status
+				source = runtime.AnySource // WaitAll has taken the result: recv.Wait returns an empty Status
 			}
 			require.Equal(t, source, s.Source)
 			require.Equal(t, left*1000+round, in[0])

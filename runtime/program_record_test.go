@@ -21,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// dieOnRecord ends rank 1 with SIGKILL after two completed operations and in a third one.
+// dieOnRecord kills rank 1 with SIGKILL when it has completed two operations and begun a third one.
 func dieOnRecord(w *runtime.World) error { return signalOnRecord(w, syscall.SIGKILL) }
 
 // stopOnRecord is like dieOnRecord, but stops rank 1 with SIGSTOP.

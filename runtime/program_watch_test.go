@@ -40,7 +40,7 @@ func rallyUntilTold(w *runtime.World) error {
 			select {
 			case <-told:
 				more[0] = 0
-			case <-time.After(100 * time.Microsecond): // leaves the processors to others
+			case <-time.After(100 * time.Microsecond): // leaves the processors to other processes
 			}
 			err = runtime.Send(c, more, 1, 1)
 		} else {

@@ -46,7 +46,7 @@ func TestFirstProgramOfTheReadme(t *testing.T) {
 	bin := filepath.Join(dir, "first")
 	build := exec.Command("go", "build", "-overlay", overlayFile, "-o", bin, "./examples/first")
 	build.Dir = root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as a build without the race detector
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in a test run without the race detector
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	for _, n := range []int{1, 2, 4} {

@@ -73,8 +73,8 @@ func TestResultIsTakenOnce(t *testing.T) {
 	})
 }
 
-// WaitAny, TestAny and WaitSome return each request that was complete at its start exactly once.
-// WaitAll and TestAll return the errors of such requests.
+// A request may be complete as soon as it is started. WaitAny, TestAny and WaitSome return each such
+// request exactly once. WaitAll and TestAll return the errors of such requests.
 func TestEarlyRequests(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		peer := 1 - c.Rank()

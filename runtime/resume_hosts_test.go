@@ -42,7 +42,7 @@ func TestResumeOnHosts(t *testing.T) {
 		hosts   string
 		options string
 		deaths  string
-		last    int // the last generation, or the greatest possible one
+		last    int // upper bound of the number of the last generation
 		places  []string
 		errs    []string
 	}{

@@ -189,13 +189,13 @@ func exchangeDup(w *runtime.World) error {
 	return errors.Join(expect(w, got[0]), half.Close(), dup.Close())
 }
 
-// After ranks die at any place, they are started again, and all ranks complete the function in the
-// same generation.
+// Ranks that die are started again, wherever they die, and all ranks complete the function in the same
+// generation.
 func TestResume(t *testing.T) {
 	for name, c := range map[string]struct {
 		deaths string
 		ranks  int
-		last   int // the last generation, or the greatest possible one
+		last   int // upper bound of the number of the last generation
 	}{
 		"nothing":            {"", 3, 0},
 		"at the start":       {"0:1:start", 3, 1},

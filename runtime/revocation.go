@@ -12,7 +12,7 @@ import (
 // messages. This rank first waits for that notice, because acting at once could end an operation
 // whose message was sent before the revocation.
 type revocations struct {
-	mu      sync.Mutex // guards pending; the engine's lock may be held when it is taken
+	mu      sync.Mutex // guards pending; the engine's lock may be held when mu is taken
 	pending map[int][]*pendingRevocation
 }
 

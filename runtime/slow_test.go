@@ -127,7 +127,7 @@ func TestLongFatLink(t *testing.T) {
 		said, err := server.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, server.Start())
-		_, err = said.Read(make([]byte, 1)) // the server listens
+		_, err = said.Read(make([]byte, 1)) // returns when the server listens
 		require.NoError(t, err)
 		go func() { _, _ = io.Copy(io.Discard, said) }()
 		text, err := c.Command("h0", "iperf3", "-c", "10.78.0.2", "-n", "64M", "-J").Output()

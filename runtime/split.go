@@ -126,7 +126,7 @@ const (
 	tagGraph
 	tagInter
 	tagVote   // Agree and Shrink, which send no messages with this tag
-	tagCreate // plus the tag of the call
+	tagCreate // the lowest of the tags of Create: each call adds its own tag
 )
 
 // giveUp breaks the communicator after the collective operation op has failed with err, and returns

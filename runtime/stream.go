@@ -190,8 +190,8 @@ func (s *outflow) full(n int) bool {
 	return waiting.values >= streamValues || waiting.bytes > 0 && waiting.bytes+uint64(n) > streamBytes
 }
 
-// transmit sends a frame. The send of a long frame completes when the receiver takes the frame; it is
-// canceled if the receiver stops the stream or is lost before.
+// transmit sends a frame. The send of a long frame completes when the receiver takes the frame. If the
+// receiver stops the stream or is lost before that, transmit cancels the send.
 func (s *outflow) transmit(b []byte) error {
 	send := Request{comm: s.comm, operation: s.comm.engine.Isend(s.to, valueElement.typ, b, engine.Standard, 0)}
 	send.operation.Unit = sendUnit

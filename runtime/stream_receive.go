@@ -186,7 +186,7 @@ func (s *inflow) credit(kind byte) error {
 // close sends creditStopped to the sender if the loop was left early.
 func (s *inflow) close() {
 	if s.opened && !s.ended {
-		// An error means that the sender is lost, and then it needs no credit.
+		// An error means that the sender is lost. A lost sender needs no credit.
 		_ = s.credit(creditStopped)
 	}
 	encodings.Put(s.room)

@@ -139,7 +139,7 @@ func (s strides) finish(n int) {
 // method after frees the space of s.
 func (r Request) after(s strides) Request {
 	if r.operation.Zero() {
-		s.packed.free() // r was sent, refused, or has the peer ProcNull
+		s.packed.free() // the send has completed, or the operation was refused or has the peer ProcNull
 	} else {
 		if r.rest == nil {
 			r.rest = new(rest)

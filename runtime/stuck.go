@@ -31,7 +31,8 @@ const (
 type stalls struct {
 	calls uint64    // Engine.Calls at the last call of look
 	quiet time.Time // calls has not changed since then
-	// interval is the time from the last look to the next one, unless waits are to be reported earlier.
+	// interval is the time from the last look to the next one. If waits are to be reported earlier, the next
+	// look is earlier, too.
 	interval time.Duration
 	// handled is Engine.Handled at the last call of look. idle is the time since which handled has not
 	// changed.
@@ -71,8 +72,9 @@ func (w *World) look(now time.Time) time.Duration {
 	return s.interval
 }
 
-// report reports the waits of an episode to the launcher, unless it has reported them with the proof that only
-// other ranks can end them. If this proof failed, report tries again after a pause that doubles each time.
+// report reports the waits of episode n (see World.episode) to the launcher. If the report does not contain the
+// proof that only other ranks can end the waits, report tries the proof again, after pauses that double. It
+// reports the waits a second time when the proof succeeds.
 func (w *World) report(n int64, now time.Time) {
 	s := &w.stalls
 	switch {
@@ -92,8 +94,8 @@ func (w *World) report(n int64, now time.Time) {
 }
 
 // episode returns a number that changes when the rank begins or ends a wait, or 0 if the rank has
-// not waited for stalledAfter. With 0, due is the time at which the present waits are that old, or zero if
-// there is no wait. A rank with actors may wait for an answer to one of its actors. The engine does not know
+// not waited for stalledAfter. If n is 0, due is the time at which the present waits reach this age, or zero
+// if there is no wait. A rank with actors may wait for an answer to one of its actors. The engine does not know
 // this wait. Such a rank counts as waiting if it has handled nothing for stalledAfter.
 func (w *World) episode(now time.Time) (n int64, due time.Time) {
 	s := &w.stalls
@@ -122,7 +124,8 @@ func (w *World) waiting() []engine.Blocked {
 }
 
 // episode returns a number that changes when a wait begins or ends. It returns 0 if there is no
-// wait, or if a wait is younger than stalledAfter. The time due is that at which the youngest wait is that old.
+// wait, or if a wait is younger than stalledAfter. The result due is the time at
+// which the youngest wait reaches this age.
 func episode(waiting []engine.Blocked, now time.Time) (n int64, due time.Time) {
 	for _, o := range waiting {
 		if d := o.Since.Add(stalledAfter); d.After(due) {
@@ -148,7 +151,7 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 	n, _ := episode(waiting, time.Now())
 	in := len(waiting)
 	if w.leaving.Load() {
-		in++ // the goroutine of Close
+		in++ // one goroutine is in World.Close
 	}
 	if len(waiting) == 0 && (w.leaving.Load() || w.hasActors()) {
 		n = 1

@@ -176,7 +176,7 @@ func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 }
 
 // TestLongMessagesComeTogether checks that the long messages for an actor are fetched at the same
-// time, so that the first does not delay the others. All messages, long and short, must be
+// time, so that the first one does not delay the other long messages. All messages, long and short, must be
 // delivered in order.
 func TestLongMessagesComeTogether(t *testing.T) {
 	for name, kind := range map[string]uint32{"string": wireString, "bytes": wireBytes} {

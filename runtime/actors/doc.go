@@ -104,8 +104,8 @@
 //
 // Config.Logger gets a log line for each dead letter and for each panic of an actor, at most ten lines
 // a second in all. The line for a panic contains its source lines. The default Logger writes to
-// standard error. Dead letters that are caused by the end of an actor or of a rank do not count. They
-// have the level Info, which the default Logger does not print.
+// standard error. The limit does not apply to dead letters that the end of an actor or of a rank causes.
+// They have the level Info, which the default Logger does not print.
 //
 // # Death
 //

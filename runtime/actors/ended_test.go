@@ -57,7 +57,7 @@ func aborted(t *testing.T, before, after func(s *actors.System)) {
 		before(s)
 		unanswered := s.Root.RequestFuture(s.PID(1, "silent"), 1, -1)
 		require.NoError(t, runtime.Send(w.Comm(), []byte{1}, 1, 0))
-		ends(t, unanswered) // the end of the engine ends it
+		ends(t, unanswered) // the end of the engine ends this request
 		after(s)
 		return nil
 	})
@@ -96,7 +96,8 @@ func answers(t *testing.T, s *actors.System, name string) {
 }
 
 // flooder spawns an actor that answers requests. The function flood makes this actor send messages to another
-// actor (the argument to): more than mailboxes and windows of credit take. flood returns when all are sent.
+// actor (the argument to): more than mailboxes and windows of credit take. flood returns when all messages
+// are sent.
 func flooder(t *testing.T, s *actors.System, to *actor.PID) (flood func()) {
 	t.Helper()
 	sent := make(chan struct{})
@@ -243,7 +244,7 @@ func TestPIDMadeBeforeItsActor(t *testing.T) {
 		pid = s.PID(0, "late")
 		_, err = s.Spawn(answerer(s.Worker()), "late")
 		require.NoError(t, err)
-		for range 2 { // the second message uses what the first has found
+		for range 2 { // the second request uses the mailbox that the first one has found
 			v, err := result(t, s.Root.RequestFuture(pid, 1, -1))
 			require.NoError(t, err)
 			require.Equal(t, 1, v)

@@ -29,7 +29,7 @@ func (a *counter) Receive(c actor.Context) {
 		if err := a.store.Save(c); err != nil {
 			panic(err) // the actor restarts from its last snapshot
 		}
-		c.Respond(a.n) // an answered number is saved
+		c.Respond(a.n) // only after the number was saved
 	}
 }
 

@@ -64,7 +64,7 @@ func (w *fakeWorld) Hold(n int) (any, error) {
 }
 
 // fake makes the Systems of n ranks over a fake transport. epochs has the generations of the ranks.
-// A rank that is missing there is in generation 0.
+// A rank without an entry is in generation 0.
 func fake(t *testing.T, n int, o transporttest.FakeOptions, epochs map[int]int) (*transporttest.Fake, []*actors.System) {
 	t.Helper()
 	o.NoHandover = true
@@ -128,7 +128,7 @@ func init() { actors.RegisterType[actorMessage]() }
 
 // TestSoak lets actors of four ranks send each other messages of all sizes over a transport that
 // refuses frames, delays them and connects late. One of the ranks dies. Messages must arrive
-// whole and in order, no message of a living rank may be missing, and each watcher must be
+// unchanged and in order, no message of a living rank may be missing, and each watcher must be
 // notified of each death once. GORUN_SOAK=FIRST:COUNT runs other seeds.
 func TestSoak(t *testing.T) {
 	first, count := int64(0), int64(6)

@@ -14,8 +14,8 @@ import (
 // the answer together with the timeout error, or half of a value.
 //
 // The replacement happens before a request is put into a mailbox of this package or leaves the rank,
-// so that no answer can arrive earlier. A request to an actor of this rank that does not exist needs
-// no fencedFuture, because it is answered before RequestFuture returns.
+// so that no answer can arrive earlier. If a request is for a nonexistent actor of this
+// rank, no fencedFuture is needed, because the request is answered before RequestFuture returns.
 type fencedFuture struct {
 	future actor.Process
 	timer  *time.Timer // nil if the future has no timeout
@@ -57,7 +57,7 @@ func (s *System) fence(sender *actor.PID) {
 // new entry. If the table has no entry for the future any more, it sets late.
 func stillThere(exists bool, was, fenced any) any {
 	if _, already := was.(*fencedFuture); already {
-		return was // the same request was fenced before
+		return was // fence was called before for this future
 	}
 	fenced.(*fencedFuture).late = !exists
 	return fenced

@@ -68,8 +68,8 @@ func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
 }
 
 // TestAnswersAtTheSameTime sends several answers to a request at the same time. The request must
-// end with one of them. Every second request has no timeout. Forwarding fences the future again,
-// without effect.
+// end with one of them. Every second request has no timeout. Forwarding the request calls fence again
+// for the same future, which has no effect.
 func TestAnswersAtTheSameTime(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]

@@ -27,7 +27,7 @@ func timerOf(p actor.Process) (timer *time.Timer, ok bool) {
 	if v = v.Elem(); v.NumField() == 0 || v.Field(0).Type() != futureType {
 		return nil, false
 	}
-	// NewFuture stores the timer atomically.
+	// The timer is read atomically, because protoactor's NewFuture stores it atomically.
 	at := unsafe.Add(v.Field(0).Addr().UnsafePointer(), timerField.Offset)
 	return (*time.Timer)(atomic.LoadPointer((*unsafe.Pointer)(at))), true
 }

@@ -76,7 +76,7 @@ func generations(w *runtime.World) error {
 const died = 1
 
 // beforeLoss returns the PIDs of the actors of all ranks. An actor must be notified of the death
-// of another rank's actor although its own rank calls nothing of gorun.
+// of another rank's actor although the rank of the notified actor makes no call of gorun.
 func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
 	var all []*actor.PID
 	terminated := make(chan *actor.Terminated, 10)
@@ -115,7 +115,7 @@ func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
 	if pid, err := s.LookupName("service"); err != nil || !pid.Equal(s.PID(died, "actor")) {
 		return nil, fmt.Errorf("name: %v, %w", pid, err)
 	}
-	// Die only after the other ranks need no message of each other any more.
+	// Die only after the other ranks have reported, by a message each, that their exchanges have ended.
 	if w.Rank() == died {
 		for _, rank := range []int{0, 2} {
 			if _, err := runtime.Recv(w.Comm(), make([]byte, 1), rank, 8); err != nil {

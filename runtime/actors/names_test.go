@@ -54,7 +54,7 @@ func TestUnregisterLate(t *testing.T) {
 		second, err := all[1].Spawn(idle(), "")
 		require.NoError(t, err)
 		require.NoError(t, all[0].RegisterName("name", second))
-		for keeper := range 2 { // the last message of an UnregisterName that has found the first actor
+		for keeper := range 2 { // the last request of a late UnregisterName for the first actor
 			m := actors.NameRequest(actors.NameRemove, "name", first.Address, first.Id, keeper)
 			_, err := all[0].Root.RequestFuture(all[0].PID(keeper, actors.NamesID), m, soon).Result()
 			require.NoError(t, err)

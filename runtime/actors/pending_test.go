@@ -21,7 +21,7 @@ func TestPendingActorsEnd(t *testing.T) {
 	local(t, 1, actors.Config{Patience: 10 * time.Millisecond, Mailbox: 1000}, func(all []*actors.System) {
 		s := all[0]
 		dead := letters(s)
-		for range 2 { // later messages wait again
+		for range 2 { // in the second round, a message waits again
 			_, err := s.Root.RequestFuture(s.PID(0, "never"), "x", soon).Result()
 			require.ErrorIs(t, err, actor.ErrDeadLetter)
 			d := next(t, dead)

@@ -37,7 +37,7 @@ func (st *Store) Persist(key string) actor.PropsOption {
 			switch m.Message.(type) {
 			case *actor.Started:
 				if err := st.recover(c, key); err != nil {
-					panic(err) // the supervisor decides
+					panic(err) // the supervisor decides how to continue
 				}
 			case *actor.Stopped:
 				st.mu.Lock()

@@ -62,7 +62,8 @@ func TestQueueGivesRoomBack(t *testing.T) {
 }
 
 // TestMailboxLines checks the cache lines of a mailbox. A sender must not write a line that the
-// goroutine of the actor writes. It must not write a line that both read for every message, either.
+// goroutine of the actor writes. Nor may a sender write a line that both goroutines read for every
+// message.
 func TestMailboxLines(t *testing.T) {
 	const line = 64
 	at := func(name string) uintptr {

@@ -37,7 +37,7 @@ func TestOrderFromStreamToStream(t *testing.T) {
 				goruntime.GC() // closes the stream if the cleanup runs in time
 				goruntime.Gosched()
 			}
-			if i == messages/6 { // within the first window
+			if i == messages/6 { // within the first window of credit
 				got = inbox(t, all[1], "in", all[1].Worker())
 			}
 		}

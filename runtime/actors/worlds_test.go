@@ -251,7 +251,7 @@ func TestWorldsLeaveNothing(t *testing.T) {
 					}
 					collected(t, all)
 				}
-				live(once) // makes what exists once per process
+				live(once) // makes, before the first measurement, the objects that exist once per process
 				before := holdings(t)
 				for range total/once - 1 {
 					live(once)

@@ -218,7 +218,7 @@ func TestHostilePackedCopies(t *testing.T) {
 			}))
 		})
 	}
-	require.NoError(t, runtime.Local(1, func(w *runtime.World) error { // wrong heads
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error { // now the heads are wrong
 		for _, head := range [][]int{{140}, {140, 2}, {140, -1}, {math.MinInt, formPacked}, {imageHeader - 1, formPacked}, {}} {
 			r := runtime.Isend(w.Comm(), head, 0, tagHead)
 			var d copied

@@ -107,7 +107,7 @@ const (
 	tagImage
 )
 
-// Save stores a copy of the parts of every member as its state at a step. The parts of different
+// Save stores a copy of the parts of each member as that member's state at a step. The parts of different
 // members may have different lengths. step must be the same at all members, not negative, and above
 // the step of the last completed Save. The caller may change the parts after Save has returned. If
 // Save fails at one member, it fails at all members, and the previous checkpoint is still available.

@@ -83,7 +83,7 @@ func TestHostileCopies(t *testing.T) {
 	}
 }
 
-// TestLongCopies checks that copies of several pieces arrive whole.
+// TestLongCopies checks that copies that are sent in several pieces arrive unchanged.
 func TestLongCopies(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		part := make([]byte, 2*pieceBytes+5)

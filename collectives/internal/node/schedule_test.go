@@ -119,7 +119,7 @@ func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *nod
 const slotCount = 4
 
 // TestMemberThatPausesAnywhere checks that a member that pauses at any point can still read its data
-// when it continues, because the others have not overwritten them. For this test, every operation uses
+// when it continues: the other members have not overwritten the data. For this test, every operation uses
 // its slots or segments more than once. Each member in turn pauses after each of its looks.
 func TestMemberThatPausesAnywhere(t *testing.T) {
 	for _, op := range operations {

@@ -8,7 +8,7 @@ import (
 // In the small operations a contribution has at most SmallMax bytes, so that it fits into one slot (a
 // small buffer, plan.go). A small operation costs alpha + n beta for a member that reads n bytes.
 
-// BcastSmall broadcasts buf of root to all members. Root does not wait for the others until it has
+// BcastSmall broadcasts buf of root to all members. Root waits for the others only when it has
 // used all of its slots.
 func (g *Group) BcastSmall(buf []byte, root int) error {
 	n, mine, err := g.begin()

@@ -60,7 +60,7 @@ func (m *member) Scratch(n int) []byte {
 }
 
 // run runs fn as every rank of a tier. Rank r belongs to group of[r]. If inside is not nil, the
-// tier has three levels, and inside[r] is the group within group of[r]. Function run returns how
+// tier has three levels, and inside[r] is the group of rank r within group of[r]. Function run returns how
 // many messages left a group of the outer level, and how many messages were sent in all.
 func run(t *testing.T, of, inside []int, fn func(n *tier.Nested) error) (crossed, sent int) {
 	t.Helper()

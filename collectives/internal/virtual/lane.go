@@ -13,7 +13,7 @@ type envelope struct {
 	// sender may continue.
 	offered, demanded, arrived, released bool
 	at                                   Time
-	next                                 *envelope // in the lane
+	next                                 *envelope // the next message of the lane
 }
 
 // lane is the queue of the messages from one rank to another that were sent and not yet received.

@@ -13,7 +13,7 @@ import (
 // cross the ends of this allocation.
 type memory struct {
 	size      int
-	whole     []byte // nil with pieces
+	whole     []byte // nil if pieces is true
 	pieces    map[int][]byte
 	discarded [][2]int
 	refuse    error

@@ -50,8 +50,8 @@ func (m *model) alloc(n int) {
 	m.leases = append(m.leases, e)
 }
 
-// write writes the stamp at both ends and in the middle of the lease. check compares it with these
-// bytes.
+// write writes the stamp at both ends and in the middle of the lease. check compares the bytes at these
+// places with the stamp.
 func (e *entry) write() {
 	for _, at := range e.places() {
 		binary.LittleEndian.PutUint64(e.l.Bytes[at:], e.stamp)

@@ -27,9 +27,9 @@ type span struct {
 	off, n int
 	chunk  *chunk
 	free   bool
-	temp   temperature // of a free span
-	slab   *slab       // nil unless a slab
-	lease  lease       // of a large lease
+	temp   temperature // if the span is free
+	slab   *slab       // nil unless the span is a slab
+	lease  lease       // if the span is one large lease
 
 	prev, next   *span // of a free span: neighbours in its bin
 	older, newer *span // of a free hot span: neighbours in the order of release

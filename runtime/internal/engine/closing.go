@@ -29,7 +29,7 @@ func (e *Engine) CloseStream(l *Stream) {
 }
 
 // arriveClose tells the actor receiver that a stream of a peer has ended. Before the actor receiver is
-// set, the end of the stream is kept for it, in order with the early actor messages.
+// set, the end of the stream is kept for the actor receiver, in order with the early actor messages.
 func (e *Engine) arriveClose(p *peer, number uint32) {
 	if c := e.mail.actorReceiver; c != nil {
 		e.closed(c, p, number)
@@ -39,7 +39,7 @@ func (e *Engine) arriveClose(p *peer, number uint32) {
 	switch y := &e.mail.early; {
 	case y.hopeless:
 		e.post(p, header{kind: kindClosed, context: number}.pack(), nil)
-	case y.bytes+messageOverhead <= earlyMax: // else the peer gets no answer and does not reuse the number
+	case y.bytes+messageOverhead <= earlyMax: // without space, the peer gets no answer and never reuses the number
 		y.keep(earlyMessage{source: p.rank, closed: number}, messageOverhead)
 	}
 }

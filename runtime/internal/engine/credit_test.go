@@ -10,8 +10,8 @@ import (
 )
 
 // TestCreditThatCameBackIsTold checks the credit of a peer that sends messages and receives none.
-// The peer must be told of returned credit before it has used more than half of its window, but not
-// by a frame for each message.
+// The engine must tell the peer of returned credit before the peer has used more than half of its
+// window. It must not send a frame for each message.
 func TestCreditThatCameBackIsTold(t *testing.T) {
 	const (
 		// The window of a peer that has not requested more.

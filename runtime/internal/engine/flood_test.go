@@ -94,7 +94,7 @@ func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 				}
 				return errors.Join(e.WaitAll(context.Background(), rs)...)
 			}
-			for source := 1; source <= senders; source++ { // returns after all messages have arrived
+			for source := 1; source <= senders; source++ { // ends after all messages have arrived
 				if _, err := e.Probe(none, engine.Match{Peer: source, Tag: each - 1}, 0); err != nil {
 					return err
 				}

@@ -138,7 +138,7 @@ func TestCloseContexts(t *testing.T) {
 		_, err = e.Probe(none, in(context, engine.AnySource, engine.AnyTag), 0)
 		require.ErrorIs(t, err, want)
 	}
-	for _, context := range []uint32{4, 7} { // other contexts, below and above
+	for _, context := range []uint32{4, 7} { // contexts below and above the closed ones
 		require.NoError(t, e.Send(none, in(context, 0, 1), 0, nil, engine.Standard, 0))
 		_, err = e.Recv(none, in(context, 0, 1), 0, nil, 0)
 		require.NoError(t, err)

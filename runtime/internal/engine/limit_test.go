@@ -83,7 +83,7 @@ func TestOrderAroundTheEagerLimit(t *testing.T) {
 }
 
 // TestCreditAndCancelAtTheEagerLimit checks that a message waits if it exceeds the credit or if the
-// lane has no room for it. A cancelled message must not arrive, and the others must arrive in order.
+// lane has no room for it. A cancelled message must not arrive, and the other messages must arrive in order.
 func TestCreditAndCancelAtTheEagerLimit(t *testing.T) {
 	w := newLocalWorld(t, 2, patient)
 	sizes := make([]int, 60)

@@ -40,7 +40,7 @@ func allocate(n int) ([]byte, error) {
 // hold keeps a matched message until the goroutine of its RecvMessage has memory for it.
 func (e *Engine) hold(r *Request, g *message) {
 	if g.waits {
-		g.peer.forget(g) // it can no longer be withdrawn
+		g.peer.forget(g) // the peer can no longer withdraw the message
 	}
 	r.held, r.phase = g, phaseHeld
 	if w := r.waiter; w != nil {

@@ -10,7 +10,7 @@ import (
 // earlier frame to the same peer is still queued.
 type frame struct {
 	next *frame
-	// words are those of the header. The limit is inserted when the lane takes the frame.
+	// words are the words of the header. The limit is inserted when the lane takes the frame.
 	words transport.Header
 	body  []byte
 	req   *Request // the send whose bytes or envelope it carries; may be nil

@@ -187,9 +187,8 @@ func (e *Engine) enrol(r *Request) bool {
 }
 
 // emit sends the frame of a request, or queues it until the lane takes it. w are the words of its header,
-// without a limit. The body of an eager
-// message is not copied. It is the slice of the request, which stays valid until the lane has taken
-// the frame.
+// without a limit. The body of an eager message is not copied. It is the slice of the request, which stays
+// valid until the lane has taken the frame.
 func (e *Engine) emit(r *Request, w transport.Header, body []byte) {
 	p := r.peer
 	if len(p.batch) > 0 {

@@ -42,5 +42,5 @@ func TestPollsOfASharedProcessor(t *testing.T) {
 	_, err = e.Recv(ctx, engine.Match{Peer: 0}, 0, nil, 0)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Greater(t, s.polls, yields/2)
-	require.Less(t, s.polls, 5*yields) // 64 times as many if the rank spun
+	require.Less(t, s.polls, 5*yields) // a rank that spins polls 64 times for each yield
 }

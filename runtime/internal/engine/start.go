@@ -69,7 +69,7 @@ func (w *workers) put(one worker) bool {
 	return true
 }
 
-// close ends the idle workers. The others end after their functions.
+// close ends the idle workers. Each other worker ends after the function that it runs.
 func (w *workers) close() {
 	w.lock.Lock()
 	defer w.lock.Unlock()

@@ -59,7 +59,7 @@ func TestGoroutinesAreUsedAgain(t *testing.T) {
 			require.True(t, time.Now().Before(end), "%d goroutines are left", workers())
 		}
 	}
-	until(0) // those of other tests have ended
+	until(0) // the goroutines of other tests have ended
 	e, err := engine.New(engine.Config{Size: 1})
 	require.NoError(t, err)
 	const together = 20
@@ -87,7 +87,7 @@ func TestGoroutinesAreUsedAgain(t *testing.T) {
 	e.Go(blocked)
 	<-ran
 	require.NoError(t, e.Close())
-	release <- true // its goroutine becomes idle after Close
+	release <- true // the goroutine of the function becomes idle after Close
 	until(0)
 	e.Go(func() { ran <- true })
 	<-ran

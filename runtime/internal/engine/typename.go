@@ -74,8 +74,8 @@ func (e *Engine) typeName(t Type) string {
 	return strings.ToValidUTF8(text[:maxTypeText-len(end)], "") + end
 }
 
-// announce sends the text of a type to a peer, unless the peer has the text already or the type needs
-// no text. It is called before a message with that type is sent.
+// announce sends the text of a type to a peer. It sends nothing if the peer has the text already or the
+// type needs no text. It is called before a message with that type is sent.
 func (e *Engine) announce(p *peer, t Type) {
 	if !t.texted() || p.announced.has(t) {
 		return

@@ -24,9 +24,9 @@ type Peer uint8
 const (
 	// Unknown means that the rank may have a processor or not, or the wait is for any of several ranks.
 	Unknown Peer = iota
-	// There means that the rank has not offered its processor to others.
+	// There means that the rank has not offered its processor to other processes.
 	There
-	// Away means that the rank has offered its processor to others or sleeps.
+	// Away means that the rank has offered its processor to other processes or sleeps.
 	Away
 	// Word means that the wait is for a word of shared memory. The process that changes the word may need
 	// the processor that polling takes.

@@ -148,7 +148,7 @@ func TestRefusedValues(t *testing.T) {
 	refused(t, loop, "contains itself")
 	refused(t, deep, "nested more than")
 	refused[any](t, self, "contains itself")
-	refused(t, opaque{1}, "") // not refused: its bytes can be sent
+	refused(t, opaque{1}, "") // "": not refused, because its bytes can be sent
 	refused(t, &opaque{1}, "no exported fields")
 	refused(t, func() {}, "func")
 	refused(t, make(chan int), "chan")
