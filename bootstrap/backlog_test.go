@@ -56,7 +56,7 @@ func TestNoticesOfAnOldGeneration(t *testing.T) {
 	w.exchange(t, w.all())
 	lost := w.sessions[1]
 	w.renew(t, 1, 1)
-	_ = lost.Finalize() // the error is expected: its connection has ended
+	_ = lost.Finalize() // an error is expected, because the connection of lost has ended
 	w.rejoin(t, 1, 1)
 	w.exchange(t, w.all())
 	const last = 1 << 20

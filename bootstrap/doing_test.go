@@ -81,8 +81,8 @@ rank 1 has left its program, and ranks 0,2-4 wait for it
 }
 
 // Encode shortens a report that is too long, so that ParseDoing accepts the text. Encode sets Stuck to 0 in
-// this case, because the omitted waits might end. ParseDoing refuses a report if a single wait of it is too
-// long.
+// this case, because the omitted waits might end. If a single wait is too long, ParseDoing
+// refuses the text that Encode returns.
 func TestLongDoing(t *testing.T) {
 	d := bootstrap.Doing{Size: 1}
 	for range 1000 {

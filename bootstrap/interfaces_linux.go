@@ -18,7 +18,7 @@ import (
 // ownAddress is an IP address of this machine.
 type ownAddress struct {
 	ip        netip.Addr
-	link      int // index of its network interface
+	link      int // index of the network interface that has the address
 	loopback  bool
 	otherwise bool // the address is not used, because it is valid only on one link (RT_SCOPE_LINK)
 }

@@ -90,7 +90,7 @@ type Next struct {
 	// Generation is the number of the next generation. Only a relay needs it, because a relay may have missed
 	// earlier generations.
 	Generation int
-	// Warm reports whether the new process of a lost rank is a spare, see [Session.Spare]. It may be nil if
+	// Warm reports whether the new process of a lost rank is a spare, see [Session.Spare]. Warm may be nil if
 	// no new process is a spare.
 	Warm func(rank int) bool
 	// Memory is the node memory of the next generation. Each rank of this node gets a descriptor of the

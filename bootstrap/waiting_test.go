@@ -47,7 +47,7 @@ func TestFenceIsCompleteWithTheLastRankOnly(t *testing.T) {
 	})
 }
 
-// A call of Fence whose context was canceled counts as a call. Its late answer does not complete the rank's
+// A call of Fence whose context was canceled counts as a call. The late answer to it does not complete the rank's
 // next fence.
 func TestFenceAfterACancelledOneWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAnswersToCancelledFencesHoldUpNothing(t *testing.T) {
 func TestRankThatLeavesIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 3)
-		require.NoError(t, w.sessions[2].Finalize()) // before it has handed in a card
+		require.NoError(t, w.sessions[2].Finalize()) // before rank 2 has handed in a card
 		book := w.start(0, func(s *bootstrap.Session) error {
 			b, err := s.Exchange(t.Context(), s.Card())
 			if err == nil {
@@ -99,7 +99,7 @@ func TestRankThatLeavesIsNotWaitedFor(t *testing.T) {
 		require.Empty(t, book, "rank 1 has no card yet")
 		w.exchange(t, []int{1})
 		require.NoError(t, <-book)
-		require.NoError(t, w.sessions[1].Finalize()) // before it has called Fence
+		require.NoError(t, w.sessions[1].Finalize()) // before rank 1 has called Fence
 		require.NoError(t, w.sessions[0].Fence(t.Context()))
 		synctest.Wait()
 		require.Empty(t, w.sessions[0].Notices(), "no rank is down")
@@ -148,7 +148,7 @@ func TestWhatWasSaidBeforeTheConnectionIsHeard(t *testing.T) {
 	})
 }
 
-// Exchange returns ErrAgentLost if the connection to the agent ends while it waits for the book.
+// Exchange returns ErrAgentLost if the connection to the agent ends while Exchange waits for the book.
 func TestExchangeEndsWithItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mine, theirs := net.Pipe()

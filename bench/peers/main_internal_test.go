@@ -107,7 +107,7 @@ func TestOSUPlan(t *testing.T) {
 		names = append(names, p.rows[i].name)
 		m := p.measurements[i]
 		require.Equal(t, p.rows[i].measurement, m.key)
-		if m.program != "messagerate" { // its iteration counts differ from OSU's
+		if m.program != "messagerate" { // the iteration counts of messagerate differ from OSU's
 			require.NotContains(t, m.args, "-i")
 			require.NotContains(t, m.args, "-x")
 		}

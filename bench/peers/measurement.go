@@ -27,7 +27,7 @@ type measurement struct {
 	bound     bool     // each rank has a core of its own
 	reference string   // the reference code that peers run in place of a twin
 	wall      bool     // the value is the time of the whole run in seconds
-	alone     bool     // only gorun runs it
+	alone     bool     // only gorun runs the measurement
 	named     bool     // the output has lines "name value unit"; each line has its own key, see keyOf
 	partners  []string // the other systems that take part, nil: all
 	fails     bool     // the measurement kills a rank, so that its output counts although the run fails
@@ -51,7 +51,7 @@ type row struct {
 
 // The values of row.against that are not names of systems or measurements.
 const (
-	better   = "better"   // the better of Open MPI and MPICH
+	better   = "better"   // compare with the better of Open MPI and MPICH
 	absolute = "absolute" // the bar that gorun must reach is a value, not a ratio
 )
 

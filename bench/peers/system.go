@@ -27,7 +27,7 @@ type system struct {
 	title      string
 	compiler   string   // compiler of the twins, "" if the system has no twins, such as gorun
 	references string   // directory of the reference codes of all systems
-	program    string   // a Go program below bench/peers that starts its processes, "" if launcher does
+	program    string   // a Go program below bench/peers that starts its own processes, "" if launcher starts them
 	module     string   // the module of program whose version is reported, "" for the standard library
 	launcher   string   // a name on the PATH; for gorun, the path of the built binary
 	within     []string // command that executes the launcher on another host, nil for this machine

@@ -85,7 +85,7 @@ func (s socket) tuned() (socket, error) {
 }
 
 // close closes the socket.
-func (s socket) close() { _ = syscall.Close(s.fd) } // all sent bytes have been received
+func (s socket) close() { _ = syscall.Close(s.fd) } // an error is harmless: the peer has received all bytes
 
 // send sends all bytes of b. It polls while the socket has no room.
 func (s socket) send(b []byte) error {

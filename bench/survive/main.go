@@ -47,7 +47,7 @@ const (
 func main() {
 	o := osu.Define("survive", "0", osu.Latency)
 	o.Parse()
-	if *ulfm { // this process is not a rank
+	if *ulfm { // this process starts jobs, and is not a rank
 		if err := series(context.Background(), os.Stdout, o.Iterations); err != nil {
 			fmt.Fprintln(os.Stderr, "survive:", err)
 			os.Exit(1)

@@ -269,7 +269,7 @@ func (a *agent) input(data []byte, end bool) {
 	default:
 		a.feed.append(data)
 		if a.feed.all {
-			a.wantInput(len(data)) // at once, so that a slow rank does not delay the other ranks
+			a.wantInput(len(data)) // before the ranks read the data, so that a slow rank does not delay the others
 		}
 	}
 }
@@ -353,7 +353,7 @@ func (a *agent) report() {
 func (a *agent) end() {
 	a.over.Do(func() {
 		a.ending.Store(true)
-		a.unlessLost(a.below.running.Wait) // before kill, which might end these commands, too
+		a.unlessLost(a.below.running.Wait) // before contain.kill, which might also end the commands of a.below
 		err := a.node.contain.kill()
 		a.out.finish()
 		err = errors.Join(err, a.node.cleanUp())

@@ -132,7 +132,7 @@ func (b *branches) start(e link.Exec) {
 		how := "it has ended"
 		if s := r.command.ProcessState; s != nil {
 			how = s.String()
-		} else if err != nil && !errors.Is(err, unix.ECHILD) { // ECHILD: the agent's reaper has waited for it
+		} else if err != nil && !errors.Is(err, unix.ECHILD) { // ECHILD: the agent's reaper has waited for the process
 			how = err.Error()
 		}
 		b.end(e.Number, r.command.ProcessState.ExitCode(), how)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// -encrypt without a value means yes. The parser does not take the next word as its value.
+// -encrypt without a value means yes. The parser does not take the next word as the value of -encrypt.
 func TestEncryptHasAnOptionalValue(t *testing.T) {
 	for line, want := range map[string][]string{
 		"prog":               nil,

@@ -119,7 +119,7 @@ func TestRanksThatDoNotJoinAreNamed(t *testing.T) {
 	}
 }
 
-// If standard output is full, gorun does not exit as if it had printed all.
+// If the text of a flag such as -h cannot be written, gorun prints the reason and exits with code 125.
 func TestFullOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

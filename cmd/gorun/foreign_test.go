@@ -46,8 +46,8 @@ func startAbroad(t *testing.T, launcher []string, program ...string) *run {
 	return r
 }
 
-// Processes that mpiexec or mpirun has started form one world. A rank that is killed or aborts ends
-// the job with an error, and gorun refuses to run as one of several processes.
+// Processes that mpiexec or mpirun has started form one world. If a rank is killed or aborts, the job ends
+// with an error. gorun refuses to run as one of several processes of another launcher.
 func TestOtherLaunchersMakeAWorld(t *testing.T) {
 	own, err := os.Hostname()
 	require.NoError(t, err)

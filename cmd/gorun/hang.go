@@ -178,7 +178,7 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 		return
 	}
 	j.watch.hang.shown = true
-	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // also has ranks that wait for the proven ones
+	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // also has ranks that wait for the deadlocked ranks of proof
 	var stuck []bootstrap.Doing
 	for _, d := range list {
 		if d.Finished || slices.Contains(dead, d.Rank) {

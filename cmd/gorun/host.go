@@ -340,7 +340,7 @@ func (r *remarks) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open is called when the agent has started. From then on, its standard error is printed.
+// open is called when the agent has started. From then on, the command's standard error is printed.
 func (r *remarks) open() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -78,7 +78,7 @@ func TestManyRanksOnManyHosts(t *testing.T) {
 	require.Equal(t, 40, strings.Count(got.out, " of 40\n"))
 }
 
-// If two host names are the same node, one agent runs the ranks of both, and they are local to each other.
+// If two host names are the same node, one agent runs the ranks of both, and these ranks are local to each other.
 func TestHostsOfOneNodeShareAnAgent(t *testing.T) {
 	for _, contain := range contains {
 		if contain == "namespace" && os.Geteuid() != 0 {
@@ -103,7 +103,7 @@ func TestThisMachineNeedsNoRsh(t *testing.T) {
 	require.ElementsMatch(t, []string{"0 1", "1 1", "2 1"}, strings.Split(strings.TrimSpace(got.out), "\n"))
 }
 
-// -hostfile names the hosts, -net and -transport reach the ranks, and -transport shm is refused for hosts that are
+// -hostfile names the hosts. -net and -transport reach the ranks. gorun refuses -transport shm for hosts that are
 // different nodes.
 func TestHostFileAndNetworkFlags(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "hosts")

@@ -85,7 +85,7 @@ func (l lettings) best(hosts []*host, r *rank) *host {
 			spares, free = spares-t.spares[r.app], free-t.room
 		}
 		if spares > 0 && !r.cold {
-			free += ranksMax // more than the free slots of any host
+			free += ranksMax // so that a host with a spare precedes all hosts without one
 		}
 		if h.alive() && free > most {
 			best, most = h, free

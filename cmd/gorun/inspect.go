@@ -185,7 +185,7 @@ func (v *view) show(r *inspection.Report) error {
 	before := v.before
 	v.before = r
 	if v.watching && !v.json && r.Ended == r.Ranks && before != nil {
-		return nil // the previous table says more: it has ranks that have ended since then
+		return nil // all ranks have ended; the previous table says more, because it has the ranks that ran then
 	}
 	var text string
 	switch {

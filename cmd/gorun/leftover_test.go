@@ -210,7 +210,7 @@ func TestInsideEndsWithoutItsDeathSignal(t *testing.T) {
 	nothingLeft(t, r)
 }
 
-// If a rank is killed, gorun ends the job, and no process or cgroup is left when it exits.
+// If a rank is killed, gorun ends the job, and no process or cgroup is left when gorun exits.
 func TestKilledRanksLeaveNothing(t *testing.T) {
 	for _, contain := range contains {
 		t.Run(contain, func(t *testing.T) {

@@ -86,7 +86,7 @@ func (n *node) contained(args []string) (here bool, code int, err error) {
 // that the watchdog removes both even if gorun is killed in guard.
 func (n *node) guard(builds bool) error {
 	if _, inside := n.contain.(namespace); inside {
-		return nil // the gorun outside has made both
+		return nil // the gorun process outside the PID namespace has made both
 	}
 	if builds {
 		n.scratch = filepath.Join(os.TempDir(), scratchPrefix+n.id)

@@ -33,8 +33,8 @@ func FuzzStat(f *testing.F) {
 	})
 }
 
-// statParent returns the parent of a process and whether it is alive, even if its name has
-// parentheses.
+// statParent returns the parent of a process and whether the process is alive, even if the name of the
+// process has parentheses.
 func TestParentOfAProcess(t *testing.T) {
 	for state, alive := range map[string]bool{"R": true, "S": true, "D": true, "T": true, "t": true, "Z": false, "X": false} {
 		parent, ok := statParent(fmt.Appendf(nil, "42 (a) (b) Z 1) %s 41 42 42 0 -1", state))

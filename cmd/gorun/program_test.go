@@ -36,8 +36,8 @@ func module(t *testing.T) string {
 	return dir
 }
 
-// gorun builds a program that is a Go package or file, once per job, passes -build-flags to the
-// build, and removes the result.
+// gorun builds a program that is a Go package or file once per job, and passes -build-flags to the
+// build. Afterwards it removes the executable.
 func TestGoPackagesAreBuilt(t *testing.T) {
 	dir := module(t)
 	for name, c := range map[string]struct {
@@ -112,7 +112,7 @@ func TestSeveralProgramsShareAWorld(t *testing.T) {
 	}
 }
 
-// Ranks get their identity in variables, -x and -wdir have effect, and variables of an outer gorun
+// Ranks get their identity in variables. The flags -x and -wdir have effect. Variables of an outer gorun
 // are replaced.
 func TestEnvironmentOfRanks(t *testing.T) {
 	r := command(t, []string{"GORUN_RANK=77", "GORUN_FDS=1,2,3", "GORUN_DEBUG=1", "OLD=old", "GOMAXPROCS="},
@@ -335,7 +335,7 @@ func TestNoPlaceForABuild(t *testing.T) {
 	require.Contains(t, r.err.String(), "its file system is mounted noexec: use another directory; for a program that gorun builds, set TMPDIR")
 }
 
-// A rank can run a gorun, whose job is independent of the outer one.
+// A rank can run a gorun, whose job is independent of the outer job.
 func TestGorunInsideARank(t *testing.T) {
 	inner := strings.Join(append([]string{binary}, helper([]string{"-np", "2"}, "join")...), " ")
 	got := gorun(t, nil, "-np", "2", "sh", "-c", inner)

@@ -37,7 +37,7 @@ func (j *job) failure(r *rank, code int) failure {
 
 // refrains records which ranks end with the same error.
 type refrains struct {
-	texts []string // in the order in which they came first
+	texts []string // in the order of their first occurrence
 	ranks map[string][]int
 }
 

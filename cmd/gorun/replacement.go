@@ -57,7 +57,7 @@ func (j *job) replace(v visit, at int) {
 	j.hosts[v.number], j.kept[at] = h, h
 	go h.listen()
 	for len(j.lost) > 0 {
-		j.lostHost(<-j.lost) // the pod's former agent
+		j.lostHost(<-j.lost) // the loss of the agent that ran in the pod before
 	}
 	who := h.name + " has come again"
 	if len(j.homeless.ranks) == 0 {

@@ -77,7 +77,7 @@ func (o *options) through(host string) []string {
 	if o.rsh == nil {
 		return rshDefault
 	}
-	if o.groups == nil { // -rsh of the command line
+	if o.groups == nil { // the value of -rsh is the command for every host
 		return o.rsh
 	}
 	return allocation.Command(o.rsh, o.groups[host])

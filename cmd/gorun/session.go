@@ -33,7 +33,7 @@ func newSession(c *exec.Cmd) *session {
 func (s *session) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.fd < 0 { // Linux before 5.3 has no pidfd; an agent ends by itself at the end of its input
+	if s.closed || s.fd < 0 { // without a pidfd (before Linux 5.3), an agent ends by itself at the end of its input
 		return
 	}
 	err := unix.PidfdSendSignal(s.fd, unix.SIGKILL, nil, pidfdSignalProcessGroup)

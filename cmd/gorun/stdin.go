@@ -49,7 +49,7 @@ func newStdin(mode string, only int) (inherit *os.File, feed *stdinFeed) {
 	case mode == stdinNone:
 		return nil, nil
 	case terminal && !inForeground(0):
-		return nil, nil // reading would stop gorun
+		return nil, nil // a read of the terminal would stop this background process
 	case only >= 0 && !terminal:
 		return os.Stdin, nil
 	}

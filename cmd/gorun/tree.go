@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// radixEnv is the environment variable with the number of agents that the launcher and each agent start. The
-// default number is radixDefault.
+// radixEnv is the environment variable with the number of agents that one process starts. The process is the
+// launcher or an agent. The default number is radixDefault.
 const (
 	radixEnv     = "GORUN_RADIX"
 	radixDefault = 32
@@ -236,7 +236,7 @@ func (h *host) sort() {
 			err = h.handOn(k, body, ended)
 		}
 		if err == nil && k == link.KindDone {
-			return // the commands of the hosts below ended before KindDone
+			return // an agent sends KindDone after the commands of the hosts below have ended
 		}
 		if err == nil {
 			continue

@@ -117,7 +117,7 @@ func (j *job) receivePods() error {
 		select {
 		case v := <-j.visits.come:
 			switch {
-			case v.number == 0: // another pod that has the number of the first one
+			case v.number == 0: // a second pod with the number of the first pod
 				v.end()
 			case v.host == nil:
 				h := j.hosts[v.number]

@@ -24,7 +24,7 @@ type film struct {
 	frames []*image.Paletted
 	last   *image.Paletted
 	seen   int // how many frames were added
-	step   int // the film keeps one of step frames
+	step   int // the film keeps one frame of every step frames
 }
 
 // add adds a frame. If the film would have more than framesMax frames, add drops every other frame.

@@ -68,7 +68,7 @@ func (h *shard) Receive(c actor.Context) {
 	case *copied:
 		answer := h.apply(&m.Change)
 		c.Respond(&answer)
-	case *outcome: // the replica has made the oldest of the changes
+	case *outcome: // the replica has made the change to which waiting[0] is the answer
 		if len(h.waiting) > 0 {
 			c.Send(h.waiting[0].to, &h.waiting[0].answer)
 			h.waiting = h.waiting[1:]

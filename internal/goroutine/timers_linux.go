@@ -73,7 +73,7 @@ type layout struct {
 	timer, heap uint64 // the addresses of the context's timer and of the heap that contains it
 	call        uint64 // the function of all timers of time.AfterFunc; it starts a goroutine
 	expire      uint64 // the function that the goroutine of a context's timer runs
-	children    uint64 // the offset of the map of dependents in such a context
+	children    uint64 // the offset of the map of dependents in a context that has a timer
 	bubble      bool   // the caller is in a bubble, so its timers are in no heap of a processor
 }
 

@@ -12,10 +12,10 @@ import (
 // errLeft is the result of a rank that ends and leaves the other ranks in a deadlock.
 var errLeft = errors.New("left")
 
-// deadlock is a kind of deadlock, of all ranks or of some.
+// deadlock is a kind of deadlock, in which all ranks or some of them take part.
 type deadlock struct {
 	name   string
-	actors bool // whether it needs a System
+	actors bool // whether the deadlock needs an actors.System
 	run    func(r *rank) error
 }
 

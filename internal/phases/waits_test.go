@@ -14,7 +14,7 @@ import (
 // wait is a way to wait for a late rank.
 type wait struct {
 	name   string
-	actors bool // whether it needs a System
+	actors bool // whether the wait needs an actors.System
 	run    func(r *rank, p phase) error
 }
 

@@ -243,7 +243,7 @@ func (r *Result) run(p Program) {
 // lives has, for each rank, a context that ends when the rank ends.
 type lives struct {
 	mu   sync.Mutex
-	ends []context.CancelFunc // by rank: cancels the context of its newest start, nil before the first
+	ends []context.CancelFunc // by rank: cancels the context of the rank's newest start, nil before the first
 }
 
 // begin returns a context for a rank that is started. The context ends at the next end of the rank, or

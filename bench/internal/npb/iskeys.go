@@ -23,7 +23,7 @@ type keys struct {
 	counts, totals [isBuckets + isTests]int32
 	owners         [isBuckets]int32 // the rank that owns each bucket
 	next           [isBuckets]int32 // for each rank, the index in sorted for the next key that this rank owns
-	sorted         []int32          // the keys of mine, ordered by the rank that owns their bucket
+	sorted         []int32          // the elements of mine, ordered by the rank that owns their bucket
 
 	sends, receives []int32 // the number of keys to send to and to receive from each rank
 	arrived         []int32 // memory for the keys that arrive from other ranks

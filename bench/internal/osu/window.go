@@ -68,7 +68,7 @@ func (s *Stream[T]) window() error {
 		return err
 	}
 	if s.Recv != nil && s.Send != nil {
-		return nil // no acknowledgement: the rank has received the peer's window
+		return nil // no acknowledgement is sent, because each rank receives the window of the other rank
 	}
 	if s.Send != nil {
 		_, err := runtime.Recv(s.Comm, s.ack[:], s.Peer, tagAck)

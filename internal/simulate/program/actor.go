@@ -247,7 +247,7 @@ func (p *stage) watcher(c actor.Context) {
 		}
 		to := (p.rank.Rank() + 1) % p.rank.Size()
 		if p.mortal >= 0 {
-			to = p.rank.Rank() // because another rank may die before it has ended this rank's worker
+			to = p.rank.Rank() // another rank might die before it sends quit to this rank's worker
 		}
 		c.Send(p.system.PID(to, "worker"), &quit{})
 	case *actor.Terminated:

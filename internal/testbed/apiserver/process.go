@@ -14,8 +14,8 @@ import (
 // process is a program that runs until the test ends.
 type process struct {
 	command *exec.Cmd
-	log     string        // path of the file with its output
-	ended   chan struct{} // closed when it has ended
+	log     string        // path of the file with the program's output
+	ended   chan struct{} // closed when the program has ended
 }
 
 // begin starts a program in a directory. The program ends when the test ends, or when this process ends.

@@ -45,7 +45,7 @@ type Cluster struct {
 	hosts map[string]*host
 	names []string
 	hub   *process      // the process whose network namespace contains the bridge
-	spawn chan func()   // functions for the thread that starts the processes; its end kills the processes
+	spawn chan func()   // functions for the thread that starts the processes; the end of the thread kills them
 	sshd  bool          // the hosts run sshd
 	close chan struct{} // closed to end the thread of spawn
 	group string        // directory of the hosts' cgroup, "" if they have none

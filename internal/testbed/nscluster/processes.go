@@ -28,7 +28,7 @@ func (c *Cluster) signal(name string, sig unix.Signal) {
 		for _, pid := range c.all(name) {
 			if !told[pid] {
 				told[pid], again = true, true
-				_ = unix.Kill(pid, sig) // it may have ended
+				_ = unix.Kill(pid, sig) // the process may have ended
 			}
 		}
 	}

@@ -206,8 +206,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// The next frame, even a beat, closes the channel that Heard returns. An earlier frame does not close it.
-// Until then, all callers share the channel.
+// The next frame after a call of Heard, even a beat, closes the channel that Heard returns. All calls before
+// that frame return the same channel.
 func TestHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
