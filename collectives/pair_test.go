@@ -61,7 +61,7 @@ func TestPairMismatch(t *testing.T) {
 				}
 				err = calls[c.Rank()](d)
 				if _, ok := errors.AsType[*collectives.MismatchError](err); !ok && !errors.Is(err, runtime.ErrCommBroken) {
-					return fmt.Errorf("%v, neither a MismatchError nor of a broken communicator", err)
+					return fmt.Errorf("%w, neither a MismatchError nor of a broken communicator", err)
 				}
 				return collectives.Barrier(c)
 			})

@@ -34,7 +34,7 @@ const podPort = 29400
 // podGorun is the name of gorun's executable in an image. The container finds it in PATH.
 const podGorun = "gorun"
 
-// podNameBytesMax is the largest length of the part of a name that comes from the program. A name has at most
+// podNameBytesMax is the largest length of the prefix gorun- and the program's name together. A name has at most
 // 63 bytes (RFC 1035). The other bytes are for the random suffix and the number of a pod.
 const podNameBytesMax = 40
 

@@ -8,7 +8,7 @@ import (
 
 // barriers is the registration of this process for membarrier(2). The registration waits for a
 // grace period of the kernel, 5 ms or more, so it runs concurrently with the start of the rank.
-// Until the registration has ended, this rank and its peers use fences.
+// Until the registration has ended, this rank and its peers use memory fences.
 var barriers = &registration{ended: make(chan struct{})}
 
 type registration struct {
@@ -17,9 +17,9 @@ type registration struct {
 	ended chan struct{} // closed when ready has its final value
 }
 
-// start registers the process, once. It yields the processor, so that the goroutine with the system
-// call begins now. If the call began later, while the rank computes or polls on its only processor,
-// the program would lose that processor for several milliseconds.
+// start registers the process, once. It yields the processor, so that the goroutine with the system call begins
+// during the start of the rank. Otherwise, on a single processor, the call would begin when Go's scheduler preempts
+// the program, and take the processor from the running program for several milliseconds.
 func (r *registration) start() {
 	r.once.Do(func() {
 		go func() {
@@ -43,8 +43,8 @@ func (t *Transport) Settle() {
 	t.settled.Store(!t.fences)
 }
 
-// relax replaces the fences of stores for a peer by barriers, if the barriers of this rank and of that peer work.
-// It decides for each peer separately. The barriers of this rank must work before its state loses stateFences,
+// relax ends the use of memory fences toward each peer for which membarrier(2) suffices, that is, if membarrier
+// works both in this rank and in that peer. The barriers of this rank must work before its state loses stateFences,
 // because a peer that sees the state without stateFences relies on these barriers.
 func (t *Transport) relax() {
 	if t.fences && t.node.locals == nil && !t.cfg.DisableMembarrier && barriers.ready.Load() {

@@ -7,8 +7,8 @@ import (
 
 // Grid describes the place of a rank in CG's grid of Rows x Cols ranks (setup_proc_info and
 // setup_submatrix_info of cg.f90). Cols is Rows or 2*Rows. The rank in row i and column k is i*Cols + k.
-// All ranges are half-open. Block contains numbers of rows and columns of the matrix, which begin at 0. The other
-// ranges count from the first row of Block.
+// All ranges are half-open. Block gives the rows and columns by their indices in the whole matrix, counted from 0.
+// The other ranges count rows from the first row of Block.
 type Grid struct {
 	Rows, Cols int
 	Block      Block

@@ -2,9 +2,10 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// verify sorts the keys of the last iteration by their ranks. It returns how many keys of this rank are at
-// least as large as the key before them in the sorted sequence. The key before the first key of this rank is
-// the last key of the lower ranks. The order is correct only if verify returns the number of the rank's keys.
+// verify stores each key of the last iteration at its place in the sorted sequence. It returns how many keys of
+// this process are at least as large as the key before them in this sequence. The key before the first key of
+// this process is the last key of the lower processes. The order is correct only if verify returns the number of
+// this process's keys.
 func (k *keys) verify() (int64, error) {
 	var all int
 	if n := len(k.places); n > 0 {

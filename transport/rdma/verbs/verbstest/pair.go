@@ -203,8 +203,8 @@ func (p *pair) die() {
 	}
 }
 
-// broken ends the connection and reports err. This side has detected the cause err, or the peer has
-// sent it.
+// broken ends the connection and reports err to the consumer. It is called when this side detects a failure, and
+// when a frame of the peer reports one.
 func (p *pair) broken(err error) {
 	p.die()
 	p.config.Upcalls.Broken(err)
