@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	goruntime "runtime"
 	"slices"
+	"strings"
 
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
@@ -60,15 +60,16 @@ type calibration struct {
 	checked []observation
 }
 
-// print prints how far the model deviates from measurements, those of the algorithms in checked also by number of
-// ranks.
-func (c *calibration) print(out io.Writer) error {
+// text says how far the model deviates from measurements, from those of the algorithms in checked also by number
+// of ranks.
+func (c *calibration) text() (string, error) {
 	all, err := deviation(c.model, c.checked)
 	if err != nil {
-		return err
+		return "", err
 	}
-	fmt.Fprintf(out, "simulate: the model deviates by %.1f%% on average from the measurements to which it is fitted,\n", 100*c.fitted)
-	fmt.Fprintf(out, "and by %.1f%% from those of allreduce, to which it is not fitted:\n", 100*all)
+	var out strings.Builder
+	fmt.Fprintf(&out, "simulate: the model deviates by %.1f%% on average from the measurements to which it is fitted,\n", 100*c.fitted)
+	fmt.Fprintf(&out, "and by %.1f%% from those of allreduce, to which it is not fitted:\n", 100*all)
 	byRanks := make(map[int][]observation)
 	for _, o := range c.checked {
 		byRanks[o.run.Ranks] = append(byRanks[o.run.Ranks], o)
@@ -76,7 +77,7 @@ func (c *calibration) print(out io.Writer) error {
 	for _, n := range slices.Sorted(maps.Keys(byRanks)) {
 		mean, err := deviation(c.model, byRanks[n])
 		if err != nil {
-			return err
+			return "", err
 		}
 		var most observation
 		largest := 0.0
@@ -85,9 +86,9 @@ func (c *calibration) print(out io.Writer) error {
 				most, largest = o, d
 			}
 		}
-		fmt.Fprintf(out, "%4d ranks: %4.1f%%, largest %+.0f%% (%s, %d bytes)\n", n, 100*mean, 100*largest, most.run.Algorithm, most.run.Bytes)
+		fmt.Fprintf(&out, "%4d ranks: %4.1f%%, largest %+.0f%% (%s, %d bytes)\n", n, 100*mean, 100*largest, most.run.Algorithm, most.run.Bytes)
 	}
-	return nil
+	return out.String(), nil
 }
 
 // calibrate returns a model of this machine as a single node. It measures ping-pongs and streams of two ranks,

@@ -135,9 +135,11 @@ func run(o *options, out io.Writer) error {
 			return err
 		}
 		o.model = c.model
-		if err := c.print(os.Stderr); err != nil {
+		deviations, err := c.text()
+		if err != nil {
 			return err
 		}
+		fmt.Fprint(os.Stderr, deviations)
 	}
 	if o.printedModel || o.calibrate {
 		e := json.NewEncoder(out)

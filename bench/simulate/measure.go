@@ -69,11 +69,11 @@ func (m *measurement) run(p *program) error {
 	for i, n := range p.sizes {
 		list[1+i] = strconv.Itoa(n)
 	}
-	command := []string{
+	command := slices.Concat([]string{
 		"-np", strconv.Itoa(p.ranks), "-bind-to", "core", filepath.Join(directory, p.name), "-json",
 		"-m", strings.Join(list, ","), "-i", strconv.Itoa(m.iterations), "-x", strconv.Itoa(m.iterations/10 + 1),
-	}
-	c := exec.Command(filepath.Join(directory, "gorun"), append(command, p.arguments...)...)
+	}, p.arguments)
+	c := exec.Command(filepath.Join(directory, "gorun"), command...)
 	c.Env = append(os.Environ(), p.environment...)
 	var complaint bytes.Buffer
 	c.Stderr = &complaint
