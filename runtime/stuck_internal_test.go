@@ -1,0 +1,49 @@
+package runtime
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// An episode begins when the youngest wait is as old as stalledAfter. Before, the time at which this happens is
+// known, so that the rank looks again at this time and not later.
+func TestEpisodeBeginsWithTheYoungestWait(t *testing.T) {
+	now := time.Unix(1000, 0)
+	waits := func(ages ...time.Duration) (list []engine.Blocked) {
+		for _, age := range ages {
+			list = append(list, engine.Blocked{Since: now.Add(-age)})
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		ages   []time.Duration
+		left   time.Duration // until the episode begins
+		begins bool
+	}{
+		"no wait":               {nil, 0, false},
+		"a young wait":          {[]time.Duration{time.Second}, stalledAfter - time.Second, false},
+		"an old and a new wait": {[]time.Duration{time.Hour, 0}, stalledAfter, false},
+		"a new and an old wait": {[]time.Duration{0, time.Hour}, stalledAfter, false},
+		"exactly old enough":    {[]time.Duration{stalledAfter}, 0, true},
+		"two old waits":         {[]time.Duration{time.Minute, time.Hour}, stalledAfter - time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, due := episode(waits(c.ages...), now)
+			require.Equal(t, c.begins, n != 0)
+			if len(c.ages) == 0 {
+				require.Zero(t, due)
+				return
+			}
+			require.Equal(t, c.left, due.Sub(now))
+		})
+	}
+	one, _ := episode(waits(time.Minute, time.Hour), now)
+	same, _ := episode(waits(time.Minute, time.Hour), now.Add(time.Second))
+	other, _ := episode(waits(time.Minute, time.Hour+1), now)
+	require.Equal(t, one, same)
+	require.NotEqual(t, one, other, "another wait is another episode")
+}
