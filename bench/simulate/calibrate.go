@@ -18,6 +18,9 @@ var (
 	announced = []int{32 << 10, 64 << 10, 256 << 10, 1 << 20}
 )
 
+// fitTries is the number of tries of the random search that fits a model. They take two minutes.
+const fitTries = 5000
+
 // short is the length of a message whose bytes take almost no time.
 const short = 8
 
@@ -120,7 +123,7 @@ func calibrate(m *measurement) (c calibration, err error) {
 	if err != nil {
 		return c, err
 	}
-	if c.model, c.fitted, err = fit(c.model, observed); err != nil {
+	if c.model, c.fitted, err = fit(c.model, observed, fitTries); err != nil {
 		return c, err
 	}
 	c.checked, err = observations(check)

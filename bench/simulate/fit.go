@@ -24,9 +24,8 @@ const (
 )
 
 // The random search of fit multiplies up to togetherMax times at once by random factors, whose logarithms have
-// a normal distribution. Its standard deviation decreases from widest to narrowest during randomTries tries.
+// a normal distribution. Its standard deviation decreases from widest to narrowest during the tries.
 const (
-	randomTries       = 5000
 	togetherMax       = 3
 	widest, narrowest = 0.7, 0.05
 )
@@ -40,8 +39,8 @@ const tolerance = 0.3
 // Journal of the ACM 8 (1961). The second changes some of them at once and keeps what is better: a random
 // search, L. A. Rastrigin, "The convergence of the random search method in the extremal control of a
 // many-parameter system", Automation and Remote Control 24 (1963). Times that are 0 stay 0. The same
-// observations give the same model.
-func fit(model simulation.Model, all []observation) (simulation.Model, float64, error) {
+// observations give the same model. tries is the number of tries of the random search.
+func fit(model simulation.Model, all []observation, tries int) (simulation.Model, float64, error) {
 	model.Node, model.Processor = slices.Clone(model.Node), slices.Clone(model.Processor)
 	least, err := loss(model, all)
 	if err != nil {
@@ -51,7 +50,7 @@ func fit(model simulation.Model, all []observation) (simulation.Model, float64, 
 	if least, err = patternSearch(&model, times, all, least); err != nil {
 		return model, 0, err
 	}
-	if err := randomSearch(&model, times, all, least); err != nil {
+	if err := randomSearch(&model, times, all, least, tries); err != nil {
 		return model, 0, err
 	}
 	d, err := deviation(model, all)
@@ -85,14 +84,14 @@ func patternSearch(model *simulation.Model, times []*float64, all []observation,
 }
 
 // randomSearch changes the times of the model, whose loss is least. Its random numbers are always the same.
-func randomSearch(model *simulation.Model, times []*float64, all []observation, least float64) error {
+func randomSearch(model *simulation.Model, times []*float64, all []observation, least float64, tries int) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	old := make([]float64, len(times))
-	for try := range randomTries {
+	for try := range tries {
 		for i, t := range times {
 			old[i] = *t
 		}
-		sigma := widest + (narrowest-widest)*float64(try)/randomTries
+		sigma := widest + (narrowest-widest)*float64(try)/float64(tries)
 		for range 1 + r.IntN(togetherMax) {
 			*times[r.IntN(len(times))] *= math.Exp(sigma * r.NormFloat64())
 		}

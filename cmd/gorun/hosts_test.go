@@ -291,7 +291,7 @@ func TestReportNamesTheHosts(t *testing.T) {
 	}
 	name := filepath.Join(t.TempDir(), "r.json")
 	got := gorun(t, nil, "-host", "a,b", "-rsh", rsh(t), "-report", name, "-report-bindings", "-bind-to", "core", "sh", "-c", "exit $GORUN_NODE_RANK")
-	require.Equal(t, 1, got.code)
+	require.Equal(t, 1, got.code, got.err)
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	var report struct {
