@@ -76,8 +76,8 @@ const (
 )
 
 // generation returns the top byte of the words of record n, shifted to the place of the top byte in a word.
-// For the first records, the top byte differs from the top byte of zero memory. For this reason, a slot whose
-// number was taken in advance and that has no record yet is not read as a record.
+// The top byte of the first records is 1, so that it differs from that of zero memory. Numbers of records are taken
+// in advance (numbersAhead). A reader recognizes by the top byte that the record of such a number is not written yet.
 func generation(n uint64) uint64 { return (n/Slots + 1) << generationShift }
 
 // State is the state of an operation.

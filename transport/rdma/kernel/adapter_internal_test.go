@@ -51,7 +51,8 @@ func (a *fakeAdapter) newPair(c *pairConfig) (madePair, error) {
 }
 
 // TestInline checks how the provider finds the maximum of inline data. The provider requests smaller and
-// smaller values until the device makes a queue pair. Then it uses the value that the device has granted.
+// smaller values until the device makes a queue pair. Then it uses the value that the device has granted, but at
+// most inlineMost.
 func TestInline(t *testing.T) {
 	for _, test := range []struct {
 		name                string

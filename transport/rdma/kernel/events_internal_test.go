@@ -43,8 +43,8 @@ func (s *speaker) NextEvent() (uverbs.Event, bool, error) {
 	return e, true, nil
 }
 
-// TestEvents checks the effect of the kernel's events about the device, the completion queues, the port in use
-// and the queue pairs. Events about other objects have no effect.
+// TestEvents checks the effect of the kernel's events about the device, the completion queues, the port in use,
+// the queue pairs and the shared receive queues. Events about other objects have no effect.
 func TestEvents(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -177,8 +177,8 @@ func TestManyWithoutLastReceive(t *testing.T) {
 	require.True(t, late.last)
 }
 
-// asked is a protection domain that stores the access rights that were requested. When memory would be pinned,
-// it returns the error refusal, which may be nil.
+// asked is a protection domain that stores the access rights that were requested. If they do not include
+// AccessOnDemand, so that a real device would have to pin the memory, it returns the error refusal, which may be nil.
 type asked struct {
 	protection
 	access  uverbs.Access
@@ -221,9 +221,9 @@ func TestAbilities(t *testing.T) {
 	require.Equal(t, ", memory that cannot be pinned is paged on demand, relaxed ordering is asked for", abilitiesOf(&uverbs.Attributes{MaxSharedQueues: 1}, true))
 }
 
-// TestSinks checks the rights of memory that Reads fill. On iWARP adapters in hardware peers get the right to
-// write to such memory, and the description of the device says what this right means. On siw and InfiniBand
-// peers do not get this right.
+// TestSinks checks the rights of memory that Reads fill. On iWARP adapters in hardware, peers get the right to
+// write to such memory, and the attribute SinksAreWritable of the device is true. On siw and InfiniBand, peers do
+// not get this right.
 func TestSinks(t *testing.T) {
 	const local = uverbs.AccessLocalWrite | uverbs.AccessRelaxedOrdering
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ import (
 // patience is the timeout of a test that would otherwise hang.
 const patience = 30 * time.Second
 
-// sleepers returns an endpoint on a stage that reports each Sleep. The endpoint is in StateDisconnected, so
-// that its posts complete at once.
+// sleepers returns a play, with one endpoint of the test's provider (stage). The stage reports each Sleep on the
+// channel asleep. The endpoint is in StateDisconnected, so that its posts complete at once.
 func sleepers(t *testing.T) *play {
 	t.Helper()
 	p := newPlay(t, nil)

@@ -48,7 +48,7 @@ type Model struct {
 
 	before, now *inspection.Report // the table shows the rates between these reports
 	rows        []inspection.Row   // sorted by order
-	said        string             // the sentence of now
+	said        string             // the result of Sentence for the report in the field now
 	order       order
 	cursor      int             // index of the selected row
 	opened      int             // the rank whose operations are shown, or none
@@ -61,7 +61,7 @@ type Model struct {
 	width, height int
 	head, fixed   []string       // the first lines of the view, and the titles that are not scrolled sideways
 	sentence      int            // the number of lines of head that belong to the sentence
-	heading       viewport.Model // the last title; it has the horizontal offset of the body
+	heading       viewport.Model // the last title line, above the columns; it is scrolled sideways together with them
 	table         viewport.Model
 	operations    viewport.Model
 	help          help.Model
