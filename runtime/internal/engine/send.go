@@ -56,11 +56,7 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	if !p.out.fits(cost) || t.texted() && !p.announced.has(t) {
 		return false
 	}
-	w := transport.Header{
-		A: uint64(kindEager) | uint64(to.Context)<<32,
-		B: uint64(uint32(to.Tag)) | uint64(t)<<32,
-		C: uint64(p.in.limit()) << 32,
-	}
+	w := words(kindEager, 0, to.Context, int32(to.Tag), t, 0, p.in.limit())
 	if e.transmit(p, w, buf) != nil {
 		return false
 	}

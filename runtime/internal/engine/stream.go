@@ -283,11 +283,7 @@ func (p *peer) mostEager() int {
 
 // words returns the words of the header of the frame of an actor message, without a limit.
 func (p ActorMessage) words(flags uint8) transport.Header {
-	return transport.Header{
-		A: uint64(kindActor) | uint64(flags)<<8 | uint64(p.Stream)<<32,
-		B: uint64(p.Tag) | uint64(p.Type)<<32,
-		C: uint64(p.ID),
-	}
+	return words(kindActor, flags, p.Stream, int32(p.Tag), Type(p.Type), p.ID, 0)
 }
 
 // arriveActorMessage handles the frame of an actor message. If memory was handed over with the
