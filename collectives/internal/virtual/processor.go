@@ -65,12 +65,12 @@ func (p *processor) release(r *Rank) {
 // processor delay the rank (Model.Miss). It assumes that the ranks of a processor have equally long buffers.
 func (r *Rank) missing() float64 {
 	m := &r.net.Model
-	if m.Cache == 0 || m.Miss == 0 {
+	if m.Cache == 0 {
 		return 0
 	}
-	bytes := float64(r.held)
+	bytes := float64(r.buffers + r.cost.Scratch)
 	if r.processor != nil {
 		bytes *= float64(r.processor.ranks)
 	}
-	return m.Miss * max(1-m.Cache/max(bytes, 1), 0)
+	return m.Miss * max(1-m.Cache/bytes, 0)
 }

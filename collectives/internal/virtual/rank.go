@@ -24,7 +24,7 @@ type Rank struct {
 	waits          Wait
 	waiting, done  bool
 	scratch        []byte
-	held           int // bytes of the buffers and of scratch memory
+	buffers        int // bytes of the buffers that Argument has returned
 	exchanges      []started
 	cost           Cost
 
@@ -134,7 +134,7 @@ func (r *Rank) Complete() error {
 // bytes are zero. Without payload, all ranks get the same address space for the same i. Buffers with
 // different i do not overlap.
 func (r *Rank) Argument(i, n int) []byte {
-	r.held += n
+	r.buffers += n
 	if r.net.Payload {
 		return make([]byte, n)
 	}
@@ -158,7 +158,6 @@ func (r *Rank) without(g *region, n int) []byte {
 // Scratch implements message.Peer. With payload, all bytes are 0xee, so that a test fails if an
 // algorithm expects zeros.
 func (r *Rank) Scratch(n int) []byte {
-	r.held += max(n-r.cost.Scratch, 0)
 	r.cost.Scratch = max(r.cost.Scratch, n)
 	if !r.net.Payload {
 		return r.without(&r.net.scratch, n)
