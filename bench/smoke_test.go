@@ -163,7 +163,7 @@ func TestSimulate(t *testing.T) {
 		require.NoError(t, err)
 		return out.Out
 	}
-	require.NoError(t, os.WriteFile(model, []byte(simulate("-calibrate")), 0o600))
+	require.NoError(t, os.WriteFile(model, []byte(simulate("-calibrate", "-tries", "100")), 0o600))
 	text := simulate("-model", model, "-op", "bcast", "-alg", "binomial", "-ranks", "2,3", "-bytes", "8,32K")
 	require.Len(t, regexp.MustCompile(`(?m)^ +[23] +(8|32768) binomial +\d+\.\d\d +\d+\.\d\d +[+-]\d+\.\d%$`).FindAllString(text, -1), 4, text)
 	require.Regexp(t, `(?m)^# mean of the deviations of 4 rows, without their signs: \d+\.\d%$`, text)

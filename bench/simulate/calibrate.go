@@ -18,9 +18,6 @@ var (
 	announced = []int{32 << 10, 64 << 10, 256 << 10, 1 << 20}
 )
 
-// fitTries is the number of tries of the random search that fits a model. They take two minutes.
-const fitTries = 5000
-
 // short is the length of a message whose bytes take almost no time.
 const short = 8
 
@@ -63,41 +60,59 @@ type calibration struct {
 	checked []observation
 }
 
+// deviations are the absolute deviations of some observations: their sum, their number, and the largest of them
+// with its observation.
+type deviations struct {
+	sum     float64
+	count   int
+	largest float64 // with its sign
+	at      simulation.Run
+}
+
+// add adds the deviation d of a row.
+func (s *deviations) add(d float64, row simulation.Run) {
+	s.sum += math.Abs(d)
+	s.count++
+	if math.Abs(d) >= math.Abs(s.largest) {
+		s.largest, s.at = d, row
+	}
+}
+
+// percent returns the mean in percent.
+func (s *deviations) percent() float64 { return 100 * s.sum / float64(s.count) }
+
 // text says how far the model deviates from measurements, from those of the algorithms in checked also by number
 // of ranks.
 func (c *calibration) text() (string, error) {
-	all, err := deviation(c.model, c.checked)
-	if err != nil {
-		return "", err
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "simulate: the model deviates by %.1f%% on average from the measurements to which it is fitted,\n", 100*c.fitted)
-	fmt.Fprintf(&out, "and by %.1f%% from those of allreduce, to which it is not fitted:\n", 100*all)
-	byRanks := make(map[int][]observation)
+	var all deviations
+	byRanks := make(map[int]*deviations)
 	for _, o := range c.checked {
-		byRanks[o.run.Ranks] = append(byRanks[o.run.Ranks], o)
-	}
-	for _, n := range slices.Sorted(maps.Keys(byRanks)) {
-		mean, err := deviation(c.model, byRanks[n])
+		d, err := o.deviation(c.model)
 		if err != nil {
 			return "", err
 		}
-		var most observation
-		largest := 0.0
-		for _, o := range byRanks[n] {
-			if d, err := o.deviation(c.model); err == nil && math.Abs(d) >= math.Abs(largest) {
-				most, largest = o, d
-			}
+		n := o.run.Ranks
+		if byRanks[n] == nil {
+			byRanks[n] = new(deviations)
 		}
-		fmt.Fprintf(&out, "%4d ranks: %4.1f%%, largest %+.0f%% (%s, %d bytes)\n", n, 100*mean, 100*largest, most.run.Algorithm, most.run.Bytes)
+		all.add(d, o.run)
+		byRanks[n].add(d, o.run)
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "simulate: the model deviates by %.1f%% on average from the measurements to which it is fitted,\n", 100*c.fitted)
+	fmt.Fprintf(&out, "and by %.1f%% from those of allreduce, to which it is not fitted:\n", all.percent())
+	for _, n := range slices.Sorted(maps.Keys(byRanks)) {
+		s := byRanks[n]
+		fmt.Fprintf(&out, "%4d ranks: %4.1f%%, largest %+.0f%% (%s, %d bytes)\n", n, s.percent(), 100*s.largest, s.at.Algorithm, s.at.Bytes)
 	}
 	return out.String(), nil
 }
 
 // calibrate returns a model of this machine as a single node. It measures ping-pongs and streams of two ranks,
 // and the algorithms in trained and checked, all of them in turn. It makes a first model of the ping-pongs and
-// streams, and fits this model to the algorithms in trained. The programs for this are in m.directory.
-func calibrate(m *measurement) (c calibration, err error) {
+// streams, and fits this model to the algorithms in trained by searches of this number of tries. The programs
+// for this are in m.directory.
+func calibrate(m *measurement, tries int) (c calibration, err error) {
 	c.model = simulation.Model{
 		RanksPerNode: 1 << 20, Processors: goruntime.NumCPU(),
 		Network: simulation.Level{{Latency: 1000}}, // not used: there is only one node
@@ -123,7 +138,7 @@ func calibrate(m *measurement) (c calibration, err error) {
 	if err != nil {
 		return c, err
 	}
-	if c.model, c.fitted, err = fit(c.model, observed, fitTries); err != nil {
+	if c.model, c.fitted, err = fit(c.model, observed, tries); err != nil {
 		return c, err
 	}
 	c.checked, err = observations(check)

@@ -43,3 +43,26 @@ func TestLevelOfNoise(t *testing.T) {
 	m := simulation.Model{RanksPerNode: 2, Network: simulation.Level{{}}, Node: level(latency, 1e9)}
 	require.NoError(t, m.Validate())
 }
+
+// The text of a calibration has the mean and the largest deviation of all rows, and of those of each number of ranks.
+func TestTextOfACalibration(t *testing.T) {
+	c := calibration{model: simulation.Uniform(1000, 1, 0), fitted: 0.123}
+	for _, row := range []struct {
+		ranks, bytes int
+		deviation    float64
+	}{{2, 8, 0.1}, {2, 64, -0.2}, {16, 8, 0.3}} {
+		u := simulation.Run{Operation: "bcast", Algorithm: "binomial", Ranks: row.ranks, Bytes: row.bytes, Model: c.model}
+		res, err := u.Predict()
+		require.NoError(t, err)
+		c.checked = append(c.checked, observation{u, res.Mean.Seconds() * 1e6 / (1 + row.deviation)})
+	}
+	text, err := c.text()
+	require.NoError(t, err)
+	require.Equal(t, "simulate: the model deviates by 12.3% on average from the measurements to which it is fitted,\n"+
+		"and by 20.0% from those of allreduce, to which it is not fitted:\n"+
+		"   2 ranks: 15.0%, largest -20% (binomial, 64 bytes)\n"+
+		"  16 ranks: 30.0%, largest +30% (binomial, 8 bytes)\n", text)
+	c.model.Network = nil
+	_, err = c.text()
+	require.ErrorIs(t, err, simulation.ErrModel)
+}

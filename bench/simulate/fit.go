@@ -39,7 +39,8 @@ const tolerance = 0.3
 // Journal of the ACM 8 (1961). The second changes some of them at once and keeps what is better: a random
 // search, L. A. Rastrigin, "The convergence of the random search method in the extremal control of a
 // many-parameter system", Automation and Remote Control 24 (1963). Times that are 0 stay 0. The same
-// observations give the same model. tries is the number of tries of the random search.
+// observations give the same model. tries is the number of tries of the random search, and the most of the pattern
+// search.
 func fit(model simulation.Model, all []observation, tries int) (simulation.Model, float64, error) {
 	model.Node, model.Processor = slices.Clone(model.Node), slices.Clone(model.Processor)
 	least, err := loss(model, all)
@@ -47,7 +48,7 @@ func fit(model simulation.Model, all []observation, tries int) (simulation.Model
 		return model, 0, err
 	}
 	times := positive(&model)
-	if least, err = patternSearch(&model, times, all, least); err != nil {
+	if least, err = patternSearch(&model, times, all, least, tries); err != nil {
 		return model, 0, err
 	}
 	if err := randomSearch(&model, times, all, least, tries); err != nil {
@@ -57,12 +58,16 @@ func fit(model simulation.Model, all []observation, tries int) (simulation.Model
 	return model, d, err
 }
 
-// patternSearch changes the times of the model, whose loss is least, and returns the new loss.
-func patternSearch(model *simulation.Model, times []*float64, all []observation, least float64) (float64, error) {
+// patternSearch changes the times of the model, whose loss is least, and returns the new loss. After this number of
+// tries it ends.
+func patternSearch(model *simulation.Model, times []*float64, all []observation, least float64, tries int) (float64, error) {
 	for factor := factorFirst; factor > factorLast; {
 		before := least
 		for _, t := range times {
 			for _, f := range []float64{factor, 1 / factor} {
+				if tries--; tries < 0 {
+					return least, nil
+				}
 				old := *t
 				*t *= f
 				d, err := loss(*model, all)

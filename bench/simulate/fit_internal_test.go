@@ -40,12 +40,12 @@ func TestFit(t *testing.T) {
 	start.Processor = simulation.Level{{Overhead: 300, SendPerByte: 0.3}}
 	start.Call, start.Combine, start.Copy, start.Visit, start.VisitPerRank = 200, 0.1, 0.1, 200, 100
 	before := start.Node[0]
-	trained := append(rows("allgather", "ring", 2, 4, 16), rows("scan", "recursive-doubling", 2, 4, 16)...)
-	fitted, d, err := fit(start, trained, 100)
+	trained := append(rows("allgather", "ring", 2, 4, 8), rows("scan", "recursive-doubling", 2, 4, 8)...)
+	fitted, d, err := fit(start, trained, 500)
 	require.NoError(t, err)
 	require.Less(t, d, 0.03)
 	require.Equal(t, before, start.Node[0])
-	others, err := deviation(fitted, rows("allreduce", "ring", 2, 8))
+	others, err := deviation(fitted, rows("allreduce", "ring", 2, 16))
 	require.NoError(t, err)
 	require.Less(t, others, 0.1)
 	_, _, err = fit(simulation.Model{}, trained, 100)

@@ -32,6 +32,7 @@ type options struct {
 	svg                string
 	json, printedModel bool
 	calibrate          bool
+	tries              int
 	measurement        measurement // if it has no directory, nothing is measured
 }
 
@@ -68,6 +69,7 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 	f.IntVar(&o.measurement.rounds, "rounds", 3, "`number` of measurements of each row, of which the median counts")
 	f.IntVar(&o.measurement.iterations, "i", 200, "`number` of timed calls of a measurement")
 	f.BoolVar(&o.calibrate, "calibrate", false, "print a model of this machine, of what the programs in the directory of -measure do on it")
+	f.IntVar(&o.tries, "tries", 5000, "`number` of tries of each search for the model that fits best; 5000 take two minutes")
 	change := modelFlags(f)
 	if err := f.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -99,6 +101,8 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 		return nil, fmt.Errorf("-root: there is no rank %d of %d", o.root, lowest)
 	case o.measurement.rounds < 1 || o.measurement.iterations < 1:
 		return nil, errors.New("-rounds and -i: one is the least")
+	case o.tries < 0:
+		return nil, errors.New("-tries: a number that is not negative")
 	case o.calibrate && o.measurement.directory == "":
 		return nil, errors.New("-calibrate: -measure must say where the programs are")
 	case o.messagesMax < 0:
@@ -130,7 +134,7 @@ func chosen(operation, list string) (names []string, all bool, err error) {
 // run runs the simulations and prints the results, or prints the model.
 func run(o *options, out io.Writer) error {
 	if o.calibrate {
-		c, err := calibrate(&o.measurement)
+		c, err := calibrate(&o.measurement, o.tries)
 		if err != nil {
 			return err
 		}
