@@ -124,8 +124,8 @@ func (w *World) waiting() []engine.Blocked {
 }
 
 // episode returns a number that changes when a wait begins or ends. It returns 0 if there is no
-// wait, or if a wait is younger than stalledAfter. The result due is the time at
-// which the youngest wait reaches this age.
+// wait, or if a wait is younger than stalledAfter. The result due is the time at which the youngest wait
+// reaches this age.
 func episode(waiting []engine.Blocked, now time.Time) (n int64, due time.Time) {
 	for _, o := range waiting {
 		if d := o.Since.Add(stalledAfter); d.After(due) {
