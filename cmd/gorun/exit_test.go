@@ -74,11 +74,7 @@ func TestExitCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := gorun(t, nil, c.args...)
-			require.Equal(t, c.code, got.code, got.err)
-			for _, want := range c.err {
-				require.Contains(t, got.err, want)
-			}
+			got := exits(t, c.code, c.err, c.args...)
 			if c.code == 0 {
 				require.Empty(t, got.err)
 			}
@@ -107,11 +103,7 @@ func TestRanksThatDoNotJoinAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := gorun(t, nil, c.args...)
-			require.Equal(t, c.code, got.code, got.err)
-			for _, want := range c.err {
-				require.Contains(t, got.err, want)
-			}
+			got := exits(t, c.code, c.err, c.args...)
 			if c.err == nil {
 				require.NotContains(t, got.err, named)
 			}

@@ -135,6 +135,17 @@ func gorun(t *testing.T, stdin io.Reader, args ...string) result {
 	return result{code: code, out: r.out.String(), err: r.err.String()}
 }
 
+// exits runs gorun, which must exit with this code and print these texts to standard error.
+func exits(t *testing.T, code int, texts []string, args ...string) result {
+	t.Helper()
+	got := gorun(t, nil, args...)
+	require.Equal(t, code, got.code, got.err)
+	for _, want := range texts {
+		require.Contains(t, got.err, want)
+	}
+	return got
+}
+
 // file returns an open temporary file with this content.
 func file(t *testing.T, data []byte) *os.File {
 	t.Helper()
