@@ -53,7 +53,7 @@ type Group struct {
 	// done[q] holds the last step that member q has finished. A member writes its done word only in
 	// operations in which some member does not wait for all others.
 	done []*Word
-	// slots[q] are the small buffers in the part of member q.
+	// slots[q] are the small buffers in the part of member q; nil before their first use.
 	slots [][]slot
 	// flags[k] is this member's flag for round k. The member 2^k before this one, before[k], sets it.
 	// next[k] is the flag of the member 2^k after this one; this member sets it.
@@ -212,8 +212,8 @@ func (g *Group) slot(q int, n uint64) *slot {
 	return &slots[n&uint64(len(slots)-1)]
 }
 
-// locate fills in the buffers of member q. They are located at their first use, because the tables of many
-// members take more memory than the rest of a rank.
+// locate fills in slots[q]. It is called at the first use of the buffers of member q, because the tables of many
+// members take memory that a rank which only waits in barriers does not need: 84 KiB in a group of 64.
 func (g *Group) locate(q int) []slot {
 	slots := make([]slot, g.plan.slots)
 	for i := range slots {
