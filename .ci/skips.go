@@ -1,7 +1,7 @@
 // Command skips reads the JSON output of go test from standard input. It prints what go test would print
 // without -json: the line of every package, and the output of the tests that failed. At the end it prints the
-// names of the tests and packages that failed, and counts of tests and packages. For each reason for which
-// tests were skipped, it appends a line to the file that its argument names.
+// names of the tests and packages that failed or did not end, and counts of tests and packages. For each reason for
+// which tests were skipped, it appends a line to the file that its argument names.
 package main
 
 import (
@@ -28,7 +28,8 @@ var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n$`)
 type tally struct {
 	passed, failed, skipped, packages, failedPackages int
 
-	names []string
+	names   []string
+	endless []string // packages with a test, of those that had not ended when the input ended
 }
 
 // add counts one event.
@@ -52,12 +53,15 @@ func (c *tally) add(e event) {
 // String returns a line for each test or package that failed, and the closing line.
 func (c *tally) String() string {
 	verdict := "ok"
-	if c.failed+c.failedPackages > 0 || c.packages == 0 {
+	if c.failed+c.failedPackages+len(c.endless) > 0 || c.packages == 0 {
 		verdict = "FAIL"
 	}
 	var failures strings.Builder
 	for _, name := range c.names {
 		fmt.Fprintf(&failures, "failed: %s\n", name)
+	}
+	for _, name := range c.endless {
+		fmt.Fprintf(&failures, "failed: %s (did not end)\n", name)
 	}
 	return fmt.Sprintf("%s%s: %d packages passed, %d failed; %d tests passed, %d failed, %d skipped",
 		&failures, verdict, c.packages, c.failedPackages, c.passed, c.failed, c.skipped)
@@ -73,6 +77,10 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF && len(line) == 0 {
+			count.endless = slices.Sorted(maps.Keys(output))
+			for _, key := range count.endless {
+				fmt.Fprint(out, strings.Join(output[key], ""))
+			}
 			fmt.Fprintln(out, count)
 			return numbered(skips), nil
 		}

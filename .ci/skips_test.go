@@ -39,3 +39,17 @@ func TestReport(t *testing.T) {
 		"failed: m/b TestBad\nfailed: m/b\n"+
 		"FAIL: 1 packages passed, 1 failed; 1 tests passed, 1 failed, 2 skipped\n", out.String())
 }
+
+// If go test is ended from outside, the tests that were running have no end event.
+func TestReportOfTestsThatDidNotEnd(t *testing.T) {
+	var out bytes.Buffer
+	_, err := report(strings.NewReader(`{"Action":"run","Package":"m/a","Test":"TestGood"}
+{"Action":"output","Package":"m/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
+{"Action":"pass","Package":"m/a","Test":"TestGood"}
+{"Action":"output","Package":"m/a","Test":"TestHangs","Output":"=== RUN   TestHangs\n"}
+{"Action":"pass","Package":"m/b"}
+`), &out)
+	require.NoError(t, err)
+	require.Equal(t, "=== RUN   TestHangs\nfailed: m/a TestHangs (did not end)\n"+
+		"FAIL: 1 packages passed, 0 failed; 1 tests passed, 0 failed, 0 skipped\n", out.String())
+}
