@@ -224,9 +224,9 @@ func (s *Session) Fence(ctx context.Context) error {
 }
 
 // Abort tells the agent that this rank ends the job with an exit code, and the reason. The launcher reports
-// the reason. If another launcher has started the rank, there is no agent, and Abort tells rank 0 and the
-// launcher. After Abort has returned, the caller has to exit with the same code. The agent ends the other
-// ranks. Abort ignores errors, because the process is about to exit.
+// the reason, and the agent ends the other ranks. If another launcher has started the rank, there is no
+// agent; then Abort informs rank 0 and that launcher. The caller must exit with the same code after Abort.
+// Abort ignores errors, because the process is about to exit.
 func (s *Session) Abort(code int, reason string) {
 	if s.away != nil { // before send, because rank 0 may end this process as soon as rank 0 knows of the abort
 		s.away.abort(s.Job().Rank, code, reason)
@@ -264,8 +264,8 @@ func (s *Session) send(k kind, body []byte) error {
 	return s.write(k, body)
 }
 
-// write sends a frame. If the session is finalized, write sends nothing. Callers hold sending, and conn is
-// not nil.
+// write sends a frame. If the session is finalized, write sends nothing and returns an error. Callers hold
+// sending, and conn is not nil.
 func (s *Session) write(k kind, body []byte) error {
 	if s.leaving {
 		return errors.New("bootstrap: session is finalized")

@@ -119,9 +119,9 @@ func (k *interCall) crossing(n uint64) *crossing {
 	return x
 }
 
-// Close ends the watch when the Intercomm is closed. It returns an error if a message remains that no
-// operation has received. A rank of the other group sent this message in a call that does not match
-// this rank's call.
+// Close ends the watch when the Intercomm is closed. If a message remains that no operation has
+// received, Close compares the call in which it was sent with this rank's call of the same number,
+// and returns an error if they differ.
 func (c *coupling) Close() error {
 	c.watch.end()
 	if c.home.Broken() {
@@ -189,11 +189,11 @@ func (c *coupling) compare(number uint64) {
 	}
 }
 
-// partners returns ranks of the other group whose call must equal a call of this rank. what is the
-// word What of this rank's call. In an operation with a root, partners returns the root or, at the
-// root, the first rank of the other group. (In a blocking operation with a root, this rank waits for
-// no further rank of the other group.) In an operation without a root, it returns the first rank of
-// the other group and the ranks that this rank waits for.
+// partners returns the ranks of the other group with whose calls compare compares this rank's call.
+// what is the word What of this call. In an operation with a root, a rank of the root's group gets
+// the first rank of the other group, and a rank of the other group gets the root: a blocking
+// operation waits for no other rank of the other group. In an operation without a root, partners
+// returns the first rank of the other group and the ranks that this rank waits for.
 func (c *coupling) partners(what uint64) []int {
 	root := int(what % interRoots)
 	switch {

@@ -107,7 +107,7 @@ func (w *World) episode(now time.Time) (n int64, due time.Time) {
 	}
 	waiting := w.waiting()
 	if len(waiting) > 0 || !w.hasActors() {
-		return episode(waiting, now)
+		return episodeOf(waiting, now)
 	}
 	if due = s.idle.Add(stalledAfter); now.Before(due) {
 		return 0, due
@@ -123,10 +123,10 @@ func (w *World) waiting() []engine.Blocked {
 	})
 }
 
-// episode returns a number that changes when a wait begins or ends. It returns 0 if there is no
+// episodeOf returns a number that changes when a wait begins or ends. It returns 0 if there is no
 // wait, or if a wait is younger than stalledAfter. The result due is the time at which the youngest wait
 // reaches this age.
-func episode(waiting []engine.Blocked, now time.Time) (n int64, due time.Time) {
+func episodeOf(waiting []engine.Blocked, now time.Time) (n int64, due time.Time) {
 	for _, o := range waiting {
 		if d := o.Since.Add(stalledAfter); d.After(due) {
 			due = d
@@ -148,7 +148,7 @@ const episodePrime = 1<<40 + 0x1b3
 // timer is going to call a function of the program. The rank has nothing to send. The number changes when
 // the rank handles a frame that arrives, because gorun may have answered the frame.
 func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait) int64 {
-	n, _ := episode(waiting, time.Now())
+	n, _ := episodeOf(waiting, time.Now())
 	in := len(waiting)
 	if w.leaving.Load() {
 		in++ // one goroutine is in World.Close

@@ -32,7 +32,7 @@ func TestEpisodeBeginsWithTheYoungestWait(t *testing.T) {
 		"two old waits":         {[]time.Duration{time.Minute, time.Hour}, stalledAfter - time.Minute, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, due := episode(waits(c.ages...), now)
+			n, due := episodeOf(waits(c.ages...), now)
 			require.Equal(t, c.begins, n != 0)
 			if len(c.ages) == 0 {
 				require.Zero(t, due)
@@ -41,9 +41,9 @@ func TestEpisodeBeginsWithTheYoungestWait(t *testing.T) {
 			require.Equal(t, c.left, due.Sub(now))
 		})
 	}
-	one, _ := episode(waits(time.Minute, time.Hour), now)
-	same, _ := episode(waits(time.Minute, time.Hour), now.Add(time.Second))
-	other, _ := episode(waits(time.Minute, time.Hour+1), now)
+	one, _ := episodeOf(waits(time.Minute, time.Hour), now)
+	same, _ := episodeOf(waits(time.Minute, time.Hour), now.Add(time.Second))
+	other, _ := episodeOf(waits(time.Minute, time.Hour+1), now)
 	require.Equal(t, one, same)
 	require.NotEqual(t, one, other, "another wait is another episode")
 }

@@ -31,7 +31,7 @@ func packets(t *testing.T, device string) int {
 }
 
 // TestDeviceStripes checks that long Gets and Puts of each rank use two devices of the kernel. The counters of
-// the transport and the counters of the devices both have to show the use of both devices. The test also
+// the transport and the counters of the devices must show that both devices were used. The test also
 // checks every byte that was moved.
 func TestDeviceStripes(t *testing.T) {
 	names := strings.Split(os.Getenv(inGuestRails), ",")

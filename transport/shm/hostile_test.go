@@ -73,8 +73,8 @@ func TestDamagedHead(t *testing.T) {
 	require.ErrorIs(t, l.downs[0], transport.ErrDamaged)
 }
 
-// After the death of a rank its unpublished claim is skipped and its ring is free. The messages
-// that it has published arrive.
+// A rank dies after it has claimed a slot and has not published it. Readers skip the slot, another
+// rank can take the ring, and the messages that the rank has published arrive.
 func TestClaimOfTheDead(t *testing.T) {
 	ts := local(t, 3, false)
 	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))

@@ -45,7 +45,7 @@ type device struct {
 	waiting []uverbs.Completion
 	// events decides which calls of Progress ask for events of the device.
 	events connection.Cadence
-	// port is the number of the port in use. announcesLast is true if the device raises
+	// port is the number of the port in use. announcesLast is true if the device is expected to raise
 	// EventLastReceive after it has completed the last shared receive of a failed queue pair.
 	port          int
 	announcesLast bool
