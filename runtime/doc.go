@@ -157,8 +157,8 @@
 //	                      copies of package checkpoint. If it is not set, a connection compresses
 //	                      as long as the link is slower than the compression and the payload
 //	                      gets shorter
-//	GORUN_NET_TIMEOUT=20s how long data sent to another node may stay unacknowledged before
-//	                      the connection is made again
+//	GORUN_NET_TIMEOUT=20s how long data sent to another node may stay unacknowledged, or wait
+//	                      for a rank that does not read, before the connection is made again
 //	GORUN_NET_IDLE=10m    connections between nodes are closed after this time without traffic
 //	                      and made again for the next message. If it is not set, they stay open
 //	GORUN_NET_GIVEUP=30s  how long a rank tries to connect to a rank of another node before

@@ -102,8 +102,8 @@ settings of a rank, from this shell's environment or -x, with their defaults
   GORUN_NET_GIVEUP=30s   how long a connection to a rank of another node is attempted
                          before the rank counts as lost; a stopped rank is waited
                          for as long as its node reports it alive
-  GORUN_NET_TIMEOUT=20s  how long sent data may stay unacknowledged by another node
-                         before the connection is made again
+  GORUN_NET_TIMEOUT=20s  how long data sent to another node may stay unacknowledged, or
+                         unread, before the connection is made again
   GORUN_NET_IDLE=0       a connection between nodes ends after that time without
                          traffic; 0: never
   GORUN_ANSWER_WITHIN=1m  how long ranks that another launcher has started wait for

@@ -122,7 +122,11 @@ func lackOf(a *verbs.Attributes) string {
 func (r *rail) prepare(slot int) error {
 	c, a, m := &r.t.config, &r.limits, &r.t.measure
 	peers := max(c.Size-1, 1)
-	r.pool = credit.NewPool(peers, slot)
+	if r.t.stripes && r.striped() {
+		r.sidesMax = min(sidesMost, 2*peers)
+	}
+	sides := r.sidesMax * credit.Reserve
+	r.pool = credit.NewPool(peers, slot, a.MaxSharedReceives-sides)
 	slot = r.pool.Slot()
 	r.policy = negotiation.Policy{
 		Slot: slot,
@@ -147,12 +151,9 @@ func (r *rail) prepare(slot int) error {
 	if r.registered, err = newRegistrations(r.domain, a, r.t.pinned, c.Arena, c.CopyBelow); err != nil {
 		return err
 	}
-	if r.t.stripes && r.striped() {
-		r.sidesMax = min(sidesMost, 2*peers)
-	}
 	// The factor is 2, because two ranks may have two connections for a short time: the connection
 	// that was lost at one end, and the connection that replaces it.
-	most := min(2*peers*(m.slots+credit.Reserve)+r.sidesMax*credit.Reserve, credit.BudgetBytes/slot+(peers+r.sidesMax)*credit.Reserve, a.MaxSharedReceives)
+	most := min(2*peers*(m.slots+credit.Reserve)+sides, r.pool.Most()+peers*credit.Reserve+sides, a.MaxSharedReceives)
 	if r.receives, err = newReceives(r.adapter, r.domain, slot, most); err != nil {
 		return err
 	}

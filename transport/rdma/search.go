@@ -94,6 +94,8 @@ func (e *UnreachedError) remedy() string {
 		return "that is an address of this host, too: " + choose
 	case errors.Is(e.Cause, peering.ErrAbsent):
 		return "nothing listens there, or a firewall refuses: " + choose
+	case !slices.ContainsFunc(e.Tries, func(t Try) bool { return !t.local() }):
+		return "this rank could not ask"
 	case slices.ContainsFunc(e.Tries, Try.unreached):
 		return "a firewall may drop what is sent to ports that ranks listen on, or there is no way: " + choose
 	default:
@@ -105,6 +107,13 @@ func (e *UnreachedError) remedy() string {
 func (t Try) unreached() bool {
 	var end *endError
 	return t.Err == nil || errors.As(t.Err, &end) && end.kind == verbs.EventUnreachable
+}
+
+// local reports whether the attempt failed at this rank, before anything was sent.
+func (t Try) local() bool {
+	var op *verbs.OpError
+	var end *endError
+	return errors.As(t.Err, &op) && !errors.As(t.Err, &end)
 }
 
 func triesText(tries []Try) string {

@@ -2,6 +2,7 @@ package rdma_test
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
@@ -129,6 +131,16 @@ func TestOwnAddressIsLeftOut(t *testing.T) {
 	w.until("the end of the search", func() bool { return p.r.Search(1) == "" })
 	require.Empty(t, p.r.downs)
 	require.NoError(t, p.r.Close())
+}
+
+// TestRankThatCannotAsk checks that the error does not blame the peer if this rank could not ask at any address.
+func TestRankThatCannotAsk(t *testing.T) {
+	local := rdma.Try{Address: vacant(t), Attempts: 2, Err: &verbs.OpError{Op: "connect", Provider: "iwarp", Err: syscall.EMFILE}}
+	why := &rdma.UnreachedError{For: time.Second, Tries: []rdma.Try{local}}
+	require.ErrorContains(t, why, "; this rank could not ask")
+	require.ErrorContains(t, why, syscall.EMFILE.Error())
+	why.Tries = append(why.Tries, rdma.Try{Address: vacant(t), Attempts: 1, Err: io.ErrUnexpectedEOF})
+	require.ErrorContains(t, why, "; what listens there does not answer as a rank of this job does")
 }
 
 // TestSearchIsShown checks that Search shows the addresses and the results of the attempts while a rank tries to

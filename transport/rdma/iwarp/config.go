@@ -27,7 +27,8 @@ type Config struct {
 	// CloseTimeout bounds the time that a peer may take to end its side of a connection after this
 	// side has ended its own. 0 means 5 s.
 	CloseTimeout time.Duration
-	// UserTimeout bounds the time for which data may stay unacknowledged (TCP_USER_TIMEOUT). 0 means
+	// UserTimeout bounds the time for which data may stay unacknowledged, or wait because the receive
+	// window of the peer is full (TCP_USER_TIMEOUT). It is at least a millisecond. 0 means
 	// 20 s.
 	UserTimeout time.Duration
 	// Pause is the time for which a peer of another implementation may be silent after this side has

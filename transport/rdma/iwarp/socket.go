@@ -3,6 +3,7 @@ package iwarp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"strconv"
@@ -36,12 +37,13 @@ func scarcity(err error) error {
 
 // tune sets the options of a connection. TCP sends each segment without waiting for more data
 // (TCP_NODELAY). The connection fails if data stays unacknowledged by the peer for longer than
-// patience.
+// patience, or if the peer's receive window stays full for longer. The option TCP_USER_TIMEOUT is
+// a number of milliseconds with 31 bits, in which 0 means the system's own limit (tcp(7)).
 func tune(fd int, patience time.Duration) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return fmt.Errorf("iwarp: TCP_NODELAY: %w", err)
 	}
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(patience.Milliseconds())); err != nil {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(min(max(patience.Milliseconds(), 1), math.MaxInt32))); err != nil {
 		return fmt.Errorf("iwarp: TCP_USER_TIMEOUT: %w", err)
 	}
 	return nil

@@ -22,6 +22,7 @@ type Pool struct {
 	slot   int
 	shared int // receives that are promised to no peer
 	floor  int // receives promised to each peer: least + Reserve
+	most   int // see Most
 	posted int
 }
 
@@ -31,23 +32,29 @@ func budget(peers int) int {
 }
 
 // NewPool returns the pool of a rank that connects to at most this number of peers. slot is the
-// wanted size of each receive in bytes, at least 1 KiB. Slot returns the actual size.
-func NewPool(peers, slot int) *Pool {
+// wanted size of each receive in bytes, at least 1 KiB. Slot returns the actual size. most is the
+// largest number of receives that the adapter can hold for all peers.
+func NewPool(peers, slot, most int) *Pool {
 	peers = max(peers, 1)
 	p := &Pool{floor: least + Reserve}
 	fits := budget(peers) / peers / p.floor
 	p.slot = max(min(slot, fits)/slotUnit, 1) * slotUnit
-	p.shared = budget(peers)/p.slot - peers*p.floor
+	p.shared = min(budget(peers)/p.slot, most) - peers*p.floor
+	p.most = max(p.shared, 0) + peers*p.floor
 	return p
 }
+
+// Most returns the largest number of receives that are promised at a time if all peers have one
+// connection.
+func (p *Pool) Most() int { return p.most }
 
 // Slot returns the size of each receive in bytes, a multiple of 1 KiB. Slot is less than the wanted
 // size if receives of the wanted size for every peer would exceed the budget.
 func (p *Pool) Slot() int { return p.slot }
 
 // Join returns the window of a new connection, in frames. The caller posts this number of receives
-// and Reserve further receives. The window is at least 2. The receives stay within the budget if
-// the number of connections does not exceed the argument peers of NewPool.
+// and Reserve further receives. The window is at least 2. The receives stay within the budget and
+// within Most if the number of connections does not exceed the argument peers of NewPool.
 func (p *Pool) Join() int {
 	window := least + p.give(first-least)
 	p.posted += window + Reserve

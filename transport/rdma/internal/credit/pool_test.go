@@ -1,6 +1,7 @@
 package credit_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestPoolStaysWithinItsBudget(t *testing.T) {
 	for _, peers := range totals {
 		for _, wish := range []int{1, 1024, 2500, 8192, 65536} {
 			r := rand.New(rand.NewPCG(uint64(peers), uint64(wish)))
-			pool := credit.NewPool(peers, wish)
+			pool := credit.NewPool(peers, wish, math.MaxInt)
 			require.LessOrEqual(t, pool.Slot(), max(wish, 1024))
 			require.Zero(t, pool.Slot()%1024)
 			var windows []int
@@ -61,17 +62,38 @@ func TestPoolStaysWithinItsBudget(t *testing.T) {
 	}
 }
 
+// TestPoolStaysWithinTheAdapter lets all peers join and grow. Their receives must not exceed those that the adapter
+// can hold, except if the adapter cannot hold the smallest window of every peer.
+func TestPoolStaysWithinTheAdapter(t *testing.T) {
+	for _, c := range []struct{ peers, most, posted int }{
+		{1, 100, 100}, {10, 1000, 1000}, {6500, 1 << 16, 51178}, {6500, 40_000, 40_000}, {2731, 1 << 14, 16386}, {100, 64, 600},
+	} {
+		pool := credit.NewPool(c.peers, 17<<10, c.most)
+		windows := make([]int, c.peers)
+		for i := range windows {
+			windows[i] = pool.Join()
+		}
+		for _, w := range windows {
+			for more := 1; more > 0; w += more {
+				more = pool.Widen(w)
+			}
+		}
+		require.Equal(t, c.posted, pool.Bytes()/pool.Slot(), "%+v", c)
+		require.Equal(t, c.posted, pool.Most(), "%+v", c)
+	}
+}
+
 // TestPoolOfManyPeers checks the length in bytes of a receive (Slot) for up to 100,000 peers.
 func TestPoolOfManyPeers(t *testing.T) {
 	for peers, slot := range map[int]int{1: 16 << 10, 600: 16 << 10, 1000: 10 << 10, 2000: 6 << 10, 100_000: 2 << 10} {
-		require.Equal(t, slot, credit.NewPool(peers, 16<<10).Slot(), "%d peers", peers)
+		require.Equal(t, slot, credit.NewPool(peers, 16<<10, math.MaxInt).Slot(), "%d peers", peers)
 	}
 }
 
 // TestPoolGrows checks that a busy peer among few peers can get the largest window, and that other peers
 // can get its receives when it leaves.
 func TestPoolGrows(t *testing.T) {
-	pool := credit.NewPool(3, 8192)
+	pool := credit.NewPool(3, 8192, math.MaxInt)
 	window := pool.Join()
 	require.Equal(t, 8, window, "few at first")
 	for more := 1; more > 0; window += more {

@@ -1,0 +1,20 @@
+package rdma_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+)
+
+// Connections work with every UserTimeout, also with one of less than a millisecond and one that TCP_USER_TIMEOUT
+// cannot have.
+func TestUserTimeouts(t *testing.T) {
+	for _, d := range []time.Duration{1, time.Millisecond, math.MaxInt32 * time.Millisecond, 1000 * time.Hour, math.MaxInt64} {
+		ranks := newWorld(t, loopback(iwarp.New(iwarp.Config{UserTimeout: d}), 2), nil).ranks(t)
+		pump(t, ranks, "a message", func() bool { return ranks[0].to(1).Send(transport.Header{}, nil) == nil })
+		pump(t, ranks, "its arrival", func() bool { return ranks[1].arrivals == 1 })
+	}
+}
