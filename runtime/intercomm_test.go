@@ -261,7 +261,13 @@ func TestIntercommInUse(t *testing.T) {
 		if c.Rank() == 0 {
 			ctx, cancel := context.WithCancel(t.Context())
 			first := make(chan error, 1)
-			go func() { first <- second(group.WithContext(ctx).CreateIntercomm(0, c, 1, 1)) }()
+			go func() {
+				err := runtime.ErrInUse
+				for errors.Is(err, runtime.ErrInUse) { // the call below may be in progress
+					err = second(group.WithContext(ctx).CreateIntercomm(0, c, 1, 1))
+				}
+				first <- err
+			}()
 			for { // until one of the two calls is in progress
 				ended, stop := context.WithCancel(t.Context())
 				stop()
