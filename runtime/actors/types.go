@@ -14,7 +14,9 @@ type Codec[T any] = runtime.Codec[T]
 // of all other types are encoded by gob. gob cannot encode a value that contains itself, so such a
 // value is refused. RegisterType must be called at every rank before the first such message,
 // preferably in an init function. A second call has no effect. The name of the type, and for plain
-// data its layout, must be the same at sender and receiver.
+// data its layout, must be the same at sender and receiver. RegisterType panics if another type with the
+// same name is registered. Types of packages have unique names, as the names contain the path of the
+// package; types that are declared in functions can have the same name.
 func RegisterType[T any]() { codec.Register[T]() }
 
 // RegisterCodec registers T and *T like RegisterType, but with the codec c of the program. It also calls

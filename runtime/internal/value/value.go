@@ -56,7 +56,7 @@ var coders sync.Map
 func Register[T any](c Codec[T]) {
 	t := reflect.TypeFor[T]()
 	if _, ok := registered.LoadOrStore(t, c); !ok {
-		coders.Store(t, newCoder(c, typeName(reflect.TypeOf(c))))
+		coders.Store(t, newCoder(c, TypeName(reflect.TypeOf(c))))
 	}
 }
 
@@ -88,7 +88,7 @@ func of[T any]() *coder[T] {
 // newCoder returns a coder of T that uses codec. how is the name of the codec.
 func newCoder[T any](codec Codec[T], how string) *coder[T] {
 	t := reflect.TypeFor[T]()
-	c := &coder[T]{codec: codec, name: typeName(t) + " (" + how + ")"}
+	c := &coder[T]{codec: codec, name: TypeName(t) + " (" + how + ")"}
 	if len(c.name) > math.MaxUint16 {
 		c.name = c.name[:math.MaxUint16]
 	}
@@ -191,8 +191,8 @@ func (c *coder[T]) odd(b []byte) error {
 	return nil
 }
 
-// typeName returns the name of a type, with the import path of every package in it.
-func typeName(t reflect.Type) string {
+// TypeName returns the name of a type, with the import path of every package in it.
+func TypeName(t reflect.Type) string {
 	if t.Name() != "" {
 		if t.PkgPath() != "" {
 			return t.PkgPath() + "." + t.Name()
@@ -201,13 +201,13 @@ func typeName(t reflect.Type) string {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return "*" + typeName(t.Elem())
+		return "*" + TypeName(t.Elem())
 	case reflect.Slice:
-		return "[]" + typeName(t.Elem())
+		return "[]" + TypeName(t.Elem())
 	case reflect.Array:
-		return "[" + strconv.Itoa(t.Len()) + "]" + typeName(t.Elem())
+		return "[" + strconv.Itoa(t.Len()) + "]" + TypeName(t.Elem())
 	case reflect.Map:
-		return "map[" + typeName(t.Key()) + "]" + typeName(t.Elem())
+		return "map[" + TypeName(t.Key()) + "]" + TypeName(t.Elem())
 	default:
 		return t.String()
 	}

@@ -31,7 +31,7 @@ func init() {
 // Register registers T and *T. If package value has a registered codec for T, this codec encodes
 // their values. Otherwise the values are sent as their bytes if T has no pointers, and encoded by gob
 // if T has pointers. Later registrations of the same type have no effect. Register panics if there
-// are too many types.
+// are too many types, or if another type has the same name.
 func Register[T any]() {
 	if c := value.Registered[T](); c != nil {
 		RegisterCodec(c)
@@ -72,7 +72,7 @@ func RegisterCodec[T any](c Codec[T]) {
 // register names and adds the Types of T (plain) and *T (pointer).
 func register[T any](plain, pointer *Type) {
 	t := reflect.TypeFor[T]()
-	plain.Name = t.PkgPath() + "." + t.String()
+	plain.Name = value.TypeName(t)
 	pointer.Name = "*" + plain.Name
 	if add(t, plain) == nil || add(reflect.PointerTo(t), pointer) == nil {
 		panic(fmt.Sprintf("actors: more than %d types", TypesMax))

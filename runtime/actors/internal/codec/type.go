@@ -2,7 +2,9 @@ package codec
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -94,19 +96,27 @@ var (
 func RegisterMessage[T any]() { types.byType.Store(reflect.TypeFor[T](), Message) }
 
 // add assigns a number to c, the Type of t, and returns c. If t has a Type already, add returns that
-// Type. It returns nil if the process has TypesMax types.
+// Type. It returns nil if the process has TypesMax types. It panics if another registered type has the
+// same name, because messages of one type would arrive as values of the other.
 func add(t reflect.Type, c *Type) *Type {
 	types.mu.Lock()
 	defer types.mu.Unlock()
 	if old, ok := types.byType.Load(t); ok {
 		return old.(*Type)
 	}
+	taken := types.byName[c.Name] != nil
+	if taken && !strings.HasPrefix(c.Name, protoPrefix) {
+		panic(fmt.Sprintf("actors: another registered type has the name %s, too. "+
+			"Declare each of them as a type of a package, not in a function", c.Name))
+	}
 	if len(types.all) == TypesMax {
 		return nil
 	}
 	c.Number = NumberDefined + uint32(len(types.all))
 	types.all = append(types.all, c)
-	types.byName[c.Name] = c
+	if !taken { // a second type of a protobuf message, such as one of dynamicpb, is received as the first type
+		types.byName[c.Name] = c
+	}
 	types.byType.Store(t, c)
 	return c
 }

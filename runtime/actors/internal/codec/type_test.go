@@ -3,7 +3,9 @@ package codec_test
 import (
 	"encoding/hex"
 	"errors"
+	html "html/template"
 	"testing"
+	text "text/template"
 	"unsafe"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -255,6 +257,37 @@ func TestDefinitions(t *testing.T) {
 		require.ErrorIs(t, err, codec.ErrMalformed, number)
 		require.Nil(t, d.Copied(number))
 	}
+}
+
+// TestNamesOfTypes checks that types of two packages whose paths have the same last element have
+// different names. Types that are declared in functions can have the same name; Register must refuse the
+// second of them.
+func TestNamesOfTypes(t *testing.T) {
+	codec.Register[[]*text.Template]()
+	codec.Register[map[string]*html.Template]()
+	codec.Register[[]*html.Template]()
+	codec.Register[[]*html.Template]() // a second time
+	for m, name := range map[any]string{
+		&[]*text.Template{}:          "*[]*text/template.Template",
+		&[]*html.Template{}:          "*[]*html/template.Template",
+		&map[string]*html.Template{}: "*map[string]*html/template.Template",
+	} {
+		require.Equal(t, name, codec.Of(m).Name)
+		known, err := there(t, m).Type(codec.Of(m).Number)
+		require.NoError(t, err)
+		require.Same(t, codec.Of(m), known)
+	}
+	type local struct{ A int }
+	codec.Register[local]()
+	codec.Register[local]()
+	func() {
+		type local struct{ B int }
+		require.PanicsWithValue(t, "actors: another registered type has the name "+
+			"github.com/gorun-hpc/gorun/runtime/actors/internal/codec_test.local, too. "+
+			"Declare each of them as a type of a package, not in a function", codec.Register[local])
+		require.Nil(t, codec.Of(local{}))
+	}()
+	require.NotNil(t, codec.Of(local{}))
 }
 
 // TestAnnounced checks that a type is defined to a peer once, and again after all definitions
