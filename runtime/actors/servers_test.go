@@ -2,7 +2,9 @@ package actors_test
 
 import (
 	"fmt"
+	goruntime "runtime"
 	"testing"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
@@ -92,4 +94,45 @@ func TestHandlersThatReceive(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// TestQueuedActorBesideARequestedOne blocks all workers of a rank and sends a message to another actor of
+// the rank, while requests of a second rank come one after the other. The goroutine that serves runs the actor
+// that answers the requests; a further worker must be started for the other actor.
+func TestQueuedActorBesideARequestedOne(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s := all[1]
+		total := goruntime.GOMAXPROCS(0)
+		blocked, may := make(chan bool, total), make(chan bool)
+		defer close(may)
+		_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if m, ok := c.Message().(int); ok {
+				for end := time.Now().Add(300 * time.Microsecond); time.Now().Before(end); { // so that it runs most of the time
+				}
+				c.Respond(m)
+			}
+		}), "answers")
+		require.NoError(t, err)
+		in := inbox(t, s, "in", s.Worker())
+		answers := all[0].PID(1, "answers")
+		ask(t, all[0], answers, 1)
+		for range total {
+			pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().(string); ok {
+					blocked <- true
+					<-may
+				}
+			}), "")
+			require.NoError(t, err)
+			s.Root.Send(pid, "block")
+		}
+		for range total {
+			next(t, blocked)
+		}
+		s.Root.Send(s.PID(1, "in"), "run")
+		for n := 0; len(in) == 0; n++ { // it takes about ten requests
+			require.Less(t, n, 3000, "the actor does not run")
+			ask(t, all[0], answers, 1)
+		}
+	})
 }

@@ -36,7 +36,7 @@ type workers struct {
 	total    int           // workers that exist
 	guests   int           // goroutines of servers that have not ended
 	allowed  int           // workers that may exist
-	turns    uint64        // number of calls of turn so far
+	turns    uint64        // number of mailboxes that workers have taken from line so far
 	watching bool          // the timer that calls watch is running
 	closing  bool          // close was called
 	wake     sync.Cond     // idle workers wait here
@@ -77,8 +77,8 @@ func (w *workers) staff() {
 	}
 }
 
-// watch starts a timer of stallTime. If the queue is not empty when the timer fires, and no turn has
-// begun since watch started the timer, another worker is added. The timer repeats until the queue is
+// watch starts a timer of stallTime. If the queue is not empty when the timer fires, and no mailbox has been
+// taken from it since watch started the timer, another worker is added. The timer repeats until the queue is
 // empty. mu is held.
 func (w *workers) watch() {
 	w.watching = true
@@ -178,10 +178,9 @@ func (w *workers) leave() {
 	w.mu.Unlock()
 }
 
-// host runs a mailbox on the calling goroutine, which has called enter.
+// host runs a mailbox, which is not in the queue, on the calling goroutine, which has called enter.
 func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Lock()
-	w.turns++
 	if w.turn(me, m) {
 		w.staff()
 	}
