@@ -192,6 +192,45 @@ func testBackPressureThroughAChain(t *testing.T) {
 	}
 }
 
+// TestCodecThatPanicsLater sends a request whose codec panics. The request waits for credit, so that the
+// sender does not encode it. It must become a dead letter, and later messages must arrive.
+func TestCodecThatPanicsLater(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		const n = 500 // more than the window of the stream
+		s, gate, got := all[0], make(chan struct{}), make(chan any, n+1)
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case []byte, own:
+				<-gate
+				got <- m
+			}
+		}), "slow") // the default is a worker, which may block
+		require.NoError(t, err)
+		dead, requests := letters(s), make(chan *actor.Future, 1)
+		pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(string); ok {
+				for range n {
+					c.Send(s.PID(1, "slow"), make([]byte, 1000))
+				}
+				requests <- c.RequestFuture(s.PID(1, "slow"), own{"!"}, soon)
+				c.Send(s.PID(1, "slow"), own{"last"})
+			}
+		}), "sender")
+		require.NoError(t, err)
+		s.Root.Send(pid, "go")
+		request := next(t, requests)
+		close(gate)
+		_, err = request.Result()
+		require.ErrorIs(t, err, actor.ErrDeadLetter)
+		require.ErrorContains(t, next(t, dead), "encode actors_test.own: panic: not to be said")
+		for range n {
+			require.IsType(t, []byte{}, next(t, got))
+		}
+		require.Equal(t, own{"last"}, next(t, got))
+		require.Zero(t, s.Questions())
+	})
+}
+
 // TestStuckActorBesideAFastOne checks that a stuck actor delays only the actors that send to it.
 func TestStuckActorBesideAFastOne(t *testing.T) {
 	t.Run("memory", testStuckActorBesideAFastOne)

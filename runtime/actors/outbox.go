@@ -74,6 +74,7 @@ func (r *remote) drain() {
 		w := r.queue[0]
 		sent := false
 		var o outgoing
+		o.contained = true
 		err := o.address(w.message, "")
 		if err == nil {
 			sent, err = r.tell(&o)

@@ -33,6 +33,9 @@ type outgoing struct {
 	head    codec.Head
 	codec   *codec.Type
 	content any // the message without its envelope
+	// contained is true if a panic of the codec is an error, because another goroutine than the sender's
+	// encodes the message.
+	contained bool
 }
 
 // address sets o to a message that it takes out of its envelope. If name is not empty, the message is an
@@ -201,12 +204,24 @@ func (r *remote) encode(b *payload, o *outgoing) (err error) {
 		}
 	}
 	b.buffer = buffers.Get().(*buffer)
-	if b.bytes, err = o.codec.Append(b.buffer.bytes[:0], o.content); err != nil {
+	if b.bytes, err = o.append(b.buffer.bytes[:0]); err != nil {
 		b.buffer.giveBack()
 		return fmt.Errorf("encode %T: %w", o.content, err)
 	}
 	b.buffer.bytes = b.bytes
 	return nil
+}
+
+// append appends the encoded content to b.
+func (o *outgoing) append(b []byte) (encoded []byte, err error) {
+	if !o.contained {
+		return o.codec.Append(b, o.content)
+	}
+	err = codec.Contained(func() (err error) {
+		encoded, err = o.codec.Append(b, o.content)
+		return err
+	})
+	return encoded, err
 }
 
 // smallMessage is the length of the longest *runtime.Message that is copied although a handover is

@@ -37,12 +37,15 @@ type rich struct {
 
 type own struct{ text string }
 
-// ownCodec is a codec that the program provides.
+// ownCodec is a codec that the program provides. It panics at "!".
 type ownCodec struct{}
 
 func (ownCodec) Append(b []byte, v *own) ([]byte, error) {
-	if v.text == "" {
+	switch v.text {
+	case "":
 		return nil, fmt.Errorf("nothing to say")
+	case "!":
+		panic("not to be said")
 	}
 	return append(b, v.text...), nil
 }

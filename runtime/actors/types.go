@@ -5,7 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// Codec is runtime.Codec. An error or a panic of Decode makes the message a dead letter.
+// Codec is runtime.Codec. An error or a panic of Decode makes the message a dead letter, and so does an error
+// of Append. A panic of Append is a panic of the sending goroutine, unless the message has waited for credit;
+// then it makes the message a dead letter, too.
 type Codec[T any] = runtime.Codec[T]
 
 // RegisterType allows values of the types T and *T as messages between ranks. If
