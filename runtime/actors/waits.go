@@ -28,12 +28,17 @@ type waits = deadlock.Detector[*mailbox, any]
 // message's weight, and owner is the actor's mailbox. begins is true if no bytes of the actor waited for
 // this target before; in this case the caller must call probe. If the outbox has no space, held is false
 // and nothing is recorded. If the sender is not an actor, owner is nil; in this case held is true and
-// nothing is recorded.
+// nothing is recorded. The goroutine that runs the actor calls hold.
 func (s *System) hold(owner *mailbox, target any, bytes int64) (begins, held bool) {
 	if owner == nil {
 		return false, true
 	}
 	if begins, held = s.waits.Hold(owner, target, bytes, int64(s.cfg.Outbox)); held {
+		if owner.outbox.Load() == 0 {
+			// The wait begins, so the reprieve of an earlier wait ends. release must not end it: meanwhile
+			// the actor may wait again, with a reprieve of the new wait.
+			owner.reprieve.Store(0)
+		}
 		owner.outbox.Add(bytes)
 	}
 	return begins, held
@@ -46,7 +51,6 @@ func (s *System) release(owner *mailbox, target any, bytes int64) {
 	}
 	s.waits.Release(owner, target, bytes)
 	if owner.outbox.Add(-bytes) == 0 {
-		owner.reprieve.Store(0)
 		owner.wake()
 	}
 }
