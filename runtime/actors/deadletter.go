@@ -13,13 +13,18 @@ import (
 
 // deadLetter publishes and logs a message that cannot be delivered, and releases the message's arena
 // memory. message may be in an envelope of protoactor (actor.MessageEnvelope). If the envelope names
-// a sender, the sender gets a DeadLetterResponse, because it may wait for an answer.
+// a sender, the sender gets a DeadLetterResponse, because it may wait for an answer. An answer that comes
+// after the first one of FirstAnswer is only released.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	first := s
 	if later := s.successor(); later != nil {
 		s, why = later, fmt.Errorf("%w: %s is of generation %d of the job, this is %d", ErrStale, name(pid), s.epoch, later.epoch)
 	}
 	_, m, sender := actor.UnwrapEnvelope(message)
+	if strings.HasPrefix(pid.Id, firstPrefix) && errors.Is(why, ErrStopped) {
+		s.discard(m)
+		return
+	}
 	if errors.Is(why, errEnded) {
 		message, sender = m, nil
 	}
@@ -46,7 +51,12 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 			s.Root.Send(pid, &actor.DeadLetterResponse{Target: pid})
 		}
 	}
-	if memory, ok := m.(*runtime.Message); ok && memory != nil {
+	s.discard(m)
+}
+
+// discard releases the arena memory of a message.
+func (s *System) discard(message any) {
+	if memory, ok := message.(*runtime.Message); ok && memory != nil {
 		s.world.Release(memory)
 	}
 }

@@ -26,7 +26,7 @@ const (
 	// random weight, Thaler and Ravishankar 1998.) A message must be a Hasher.
 	ConsistentHash
 	// FirstAnswer passes a request to all receivers. The requester gets only the first
-	// answer. A *runtime.Message becomes a dead letter, as with Broadcast.
+	// answer; later answers are dropped. A *runtime.Message becomes a dead letter, as with Broadcast.
 	FirstAnswer
 )
 
@@ -47,6 +47,9 @@ type router struct {
 	mu       sync.Mutex
 	to       []*actor.PID // the receivers; the slice is replaced, never modified
 	watchers []*actor.PID
+	ended    bool     // Stop was called
+	open     []*first // requests of FirstAnswer that are possibly not answered yet
+	room     int      // when open has this length, requests that have ended are removed
 }
 
 var _ actor.Process = (*router)(nil)
@@ -58,12 +61,11 @@ func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, 
 	if name == "" {
 		name = "router" + s.ProcessRegistry.NextId()
 	}
-	r := &router{s: s, how: how, to: append([]*actor.PID(nil), to...)}
+	r := &router{s: s, pid: s.NewLocalPID(name), how: how, to: append([]*actor.PID(nil), to...)}
 	pid, ok := s.ProcessRegistry.Add(r, name)
 	if !ok {
 		return nil, fmt.Errorf("router %q: %w", name, actor.ErrNameExists)
 	}
-	r.pid = pid
 	s.appeared(name)
 	for _, t := range to {
 		s.tellSystem(t, &actor.Watch{Watcher: pid})
@@ -104,17 +106,35 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 	case codec.Of(m) == codec.Message:
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrRoute, m))
 	default:
-		var f *first
-		if sender := actor.UnwrapEnvelopeSender(message); r.how == FirstAnswer && sender != nil {
-			f = newFirst(r.s, sender, len(to))
-		}
+		r.pass(to, message)
+	}
+}
+
+// pass passes a message to all receivers. Their answers to a request of FirstAnswer go to a first.
+func (r *router) pass(to []*actor.PID, message any) {
+	request, ok := message.(*actor.MessageEnvelope)
+	if r.how != FirstAnswer || !ok || request.Sender == nil {
 		for _, t := range to {
-			if f != nil {
-				message = &actor.MessageEnvelope{Message: m, Sender: f.one()}
-			}
 			r.s.Root.Send(t, message)
 		}
+		return
 	}
+	f := newFirst(r.s, request.Sender, len(to))
+	r.enter(f)
+	for i, t := range to {
+		r.s.Root.Send(t, &actor.MessageEnvelope{Header: request.Header, Message: request.Message, Sender: f.from[i]})
+	}
+}
+
+// enter adds a request of FirstAnswer to open. Like System.enter it removes requests that have ended.
+func (r *router) enter(f *first) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.open) >= r.room {
+		r.open = slices.DeleteFunc(r.open, (*first).over)
+		r.room = max(openRequestsFew, 2*len(r.open))
+	}
+	r.open = append(r.open, f)
 }
 
 // heaviest returns the PID for which the hash of PID and key is largest.
@@ -144,8 +164,14 @@ func (r *router) SendSystemMessage(pid *actor.PID, message any) {
 		r.mu.Unlock()
 	case *actor.Watch:
 		r.mu.Lock()
-		r.watchers = append(r.watchers, m.Watcher)
+		ended := r.ended
+		if !ended {
+			r.watchers = append(r.watchers, m.Watcher)
+		}
 		r.mu.Unlock()
+		if ended {
+			r.s.tellSystem(m.Watcher, &actor.Terminated{Who: r.pid})
+		}
 	case *actor.Unwatch:
 		r.mu.Lock()
 		r.watchers = without(r.watchers, m.Watcher)
@@ -160,13 +186,18 @@ func without(all []*actor.PID, pid *actor.PID) []*actor.PID {
 	return slices.DeleteFunc(slices.Clone(all), pid.Equal)
 }
 
-// Stop implements actor.Process. It ends the router, but not its receivers.
+// Stop implements actor.Process. It ends the router, but not its receivers. A second call has no effect,
+// because an actor may have the name of the router by then.
 func (r *router) Stop(*actor.PID) {
-	r.s.ProcessRegistry.Remove(r.pid)
 	r.mu.Lock()
+	if r.ended {
+		r.mu.Unlock()
+		return
+	}
 	to, watchers := r.to, r.watchers
-	r.to, r.watchers = nil, nil
+	r.to, r.watchers, r.ended = nil, nil, true
 	r.mu.Unlock()
+	r.s.ProcessRegistry.Remove(r.pid)
 	for _, t := range to {
 		r.s.tellSystem(t, &actor.Unwatch{Watcher: r.pid})
 	}
@@ -176,20 +207,49 @@ func (r *router) Stop(*actor.PID) {
 }
 
 // first forwards the first of several answers to the requester. It forwards a DeadLetterResponse only if
-// no receiver has answered or can still answer.
+// no receiver has answered or can still answer. Answers that arrive later are dropped without a dead letter.
 type first struct {
 	s    *System
 	to   *actor.PID   // the requester
+	from []*actor.PID // the PIDs of the answer Processes, one for each receiver
 	left atomic.Int32 // number of answers that have not arrived
-	done atomic.Bool  // an answer was forwarded
+	done atomic.Bool  // an answer was forwarded, or the requester has ended
 }
+
+// firstPrefix begins the ids of answer Processes. The ids are like those of futures. Therefore other ranks
+// answer without credit, and the loss of the receiver's rank ends the wait for the answer.
+const firstPrefix = futurePrefix + "first"
 
 // newFirst returns a new value of type first, which expects n answers. The argument to is the requester.
 func newFirst(s *System, to *actor.PID, n int) *first {
 	s.fence(to)
 	f := &first{s: s, to: to}
 	f.left.Store(int32(n))
+	for range n {
+		pid, _ := s.ProcessRegistry.Add(&answer{first: f}, firstPrefix+s.ProcessRegistry.NextId())
+		f.from = append(f.from, pid)
+	}
 	return f
+}
+
+// end removes the answer Processes. It returns false if an earlier call has done so.
+func (f *first) end() bool {
+	if f.done.Swap(true) {
+		return false
+	}
+	for _, pid := range f.from {
+		f.s.ProcessRegistry.Remove(pid)
+	}
+	return true
+}
+
+// over reports whether the request has ended, and removes the answer Processes if the requester is a future
+// that has ended. That a requester of another rank has ended is not known.
+func (f *first) over() bool {
+	if _, waits := f.s.ProcessRegistry.GetLocal(f.to.Id); !waits && f.s.isFuture(f.to) {
+		f.end()
+	}
+	return f.done.Load()
 }
 
 // answer is the Process that receives the answer of one receiver. If the receiver has ended, a
@@ -199,23 +259,21 @@ type answer struct {
 	came atomic.Bool // the answer has arrived
 }
 
-// one makes an answer Process for one receiver and returns its PID.
-func (f *first) one() *actor.PID {
-	// The PID has an id like a future's. Therefore other ranks answer without credit, and the loss of
-	// the receiver's rank ends the wait for the answer.
-	pid, _ := f.s.ProcessRegistry.Add(&answer{first: f}, futurePrefix+"first"+f.s.ProcessRegistry.NextId())
-	return pid
-}
-
 // SendUserMessage implements actor.Process.
 func (a *answer) SendUserMessage(pid *actor.PID, message any) {
+	content := actor.UnwrapEnvelopeMessage(message)
 	if a.came.Swap(true) {
+		a.s.discard(content)
 		return
 	}
-	a.Stop(pid)
-	_, dead := actor.UnwrapEnvelopeMessage(message).(*actor.DeadLetterResponse)
-	if left := a.left.Add(-1); (!dead || left == 0) && !a.done.Swap(true) {
+	_, dead := content.(*actor.DeadLetterResponse)
+	switch left := a.left.Add(-1); {
+	case dead && left > 0:
+		a.Stop(pid)
+	case a.end():
 		a.s.Root.Send(a.to, message)
+	default:
+		a.s.discard(content)
 	}
 }
 

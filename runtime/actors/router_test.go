@@ -138,3 +138,99 @@ func TestRouters(t *testing.T) {
 		}, soon, time.Millisecond)
 	})
 }
+
+// TestStoppedRouter stops a router twice, the second time by a PoisonPill, when an actor already has its name. A
+// Watch of the stopped router must be answered at once.
+func TestStoppedRouter(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		in := inbox(t, s, "in", s.Worker())
+		router, err := s.Route(actors.RoundRobin, "router", s.PID(0, "in"))
+		require.NoError(t, err)
+		s.Root.Send(router, 1)
+		require.Equal(t, 1, next(t, in)) // now the PID has cached the router
+		s.Root.Stop(router)
+		again := inbox(t, s, "router", s.Worker())
+		s.Root.Stop(router)
+		s.Root.Poison(router)
+		s.Root.Send(s.NewLocalPID("router"), 2)
+		require.Equal(t, 2, next(t, again))
+		ended := make(chan *actor.Terminated, 2)
+		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *actor.Started:
+				c.Watch(router)
+			case *actor.Terminated:
+				ended <- m
+			}
+		}), "")
+		require.NoError(t, err)
+		require.True(t, router.Equal(next(t, ended).Who))
+	})
+}
+
+// TestHeadersPassRouters checks that a receiver gets the headers of a request.
+func TestHeadersPassRouters(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(int); ok {
+				c.Respond(c.MessageHeader().Get("key"))
+			}
+		}), "")
+		require.NoError(t, err)
+		for _, how := range []actors.Routing{actors.RoundRobin, actors.Broadcast, actors.FirstAnswer} {
+			router, err := s.Route(how, "", pid)
+			require.NoError(t, err)
+			f := actor.NewFuture(s.ActorSystem, soon)
+			s.Root.Send(router, &actor.MessageEnvelope{Header: map[string]string{"key": "value"}, Message: 1, Sender: f.PID()})
+			v, err := f.Result()
+			require.NoError(t, err)
+			require.Equal(t, "value", v, how)
+		}
+	})
+}
+
+// TestFirstAnswerAlone sends requests to a router with a receiver that does not answer, and to a router
+// without another receiver. Nothing of the requests may remain. An answer that comes after the first one must
+// be dropped.
+func TestFirstAnswerAlone(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		const n, few = 300, 64
+		s := all[0]
+		late, asked := make(chan *actor.PID, n), make(chan *actor.PID, n)
+		_, err := s.Spawn(idle(), "idle")
+		require.NoError(t, err)
+		_, err = all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case int:
+				asked <- c.Sender()
+			case string:
+				c.Send(<-late, m)
+				c.Respond(m)
+			}
+		}), "mute")
+		require.NoError(t, err)
+		quick, err := s.Route(actors.FirstAnswer, "", s.PID(0, "idle"), s.PID(1, "mute"))
+		require.NoError(t, err)
+		for range n {
+			ask(t, s, quick, 1)
+			late <- next(t, asked)
+		}
+		require.Eventually(t, func() bool { return s.Futures() == 0 }, soon, time.Millisecond)
+		dead := letters(s)
+		for range n {
+			ask(t, s, s.PID(1, "mute"), "late")
+		}
+		require.Empty(t, dead)
+
+		mute, err := s.Route(actors.FirstAnswer, "", s.PID(1, "mute"))
+		require.NoError(t, err)
+		for range n {
+			_, err := s.Root.RequestFuture(mute, 1, time.Microsecond).Result()
+			require.ErrorIs(t, err, actor.ErrTimeout)
+		}
+		require.LessOrEqual(t, s.Futures(), few+1)
+		require.LessOrEqual(t, s.Questions(), 2*few)
+	})
+}
