@@ -268,6 +268,9 @@ func (m *mailbox) turn(left *int) (failed bool) {
 			failed = true
 			m.s.reportFailure(m.pid, message, r)
 			m.invoker.EscalateFailure(r, message)
+			if m.notice() {
+				m.tellEnd()
+			}
 		}
 	}()
 	for *left > 0 {
@@ -343,13 +346,14 @@ func (m *mailbox) invokeSystem(message any) {
 }
 
 // notice checks whether the actor has stopped. If the actor has stopped, notice sets dead, and
-// messages that still wait for the actor become dead letters.
-func (m *mailbox) notice() {
+// messages that still wait for the actor become dead letters. It returns true if an earlier call has not done
+// so.
+func (m *mailbox) notice() (ended bool) {
 	if m.pid == nil || m.dead.Load() {
-		return
+		return false
 	}
 	if p, ok := m.s.ProcessRegistry.GetLocal(m.pid.Id); ok && p == m.process {
-		return
+		return false
 	}
 	m.dead.Store(true)
 	if d := m.ref.Load(); d != nil {
@@ -361,4 +365,5 @@ func (m *mailbox) notice() {
 	if m.fullAt.Load() != 0 {
 		m.refill()
 	}
+	return true
 }

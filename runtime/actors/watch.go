@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"reflect"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime"
@@ -104,6 +106,39 @@ func (s *System) unwatchedBy(rank int, id string, watcher *actor.PID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.watched[rank], watchKey{watcher.Id, id})
+}
+
+// tellEnd sends Terminated to the watchers and the parent of an actor that has panicked while it handled
+// actor.Stopped. In this case protoactor does not send them. The goroutine that runs the actor calls tellEnd.
+func (m *mailbox) tellEnd() {
+	ended := &actor.Terminated{Who: m.pid}
+	for _, w := range watchersOf(m.invoker) {
+		m.s.tellSystem(w, ended)
+	}
+	if child, ok := m.invoker.(interface{ Parent() *actor.PID }); ok {
+		m.s.tellSystem(child.Parent(), ended)
+	}
+}
+
+// watchersOf returns the watchers of an actor. It uses reflection, because protoactor's context of the actor
+// has no accessor for them. If the context of this release of protoactor has other fields, watchersOf returns
+// nil.
+func watchersOf(invoker actor.MessageInvoker) (all []*actor.PID) {
+	v := reflect.ValueOf(invoker)
+	for _, field := range []string{"extras", "watchers", "pids"} {
+		if v = reflect.Indirect(v); v.Kind() != reflect.Struct {
+			return nil
+		}
+		v = v.FieldByName(field)
+	}
+	if !v.IsValid() || v.Type() != reflect.TypeFor[[]*actor.PID]() {
+		return nil
+	}
+	for i := range v.Len() {
+		pid := v.Index(i).Elem()
+		all = append(all, actor.NewPID(pid.FieldByName("Address").String(), pid.FieldByName("Id").String()))
+	}
+	return all
 }
 
 // lost handles the loss of a rank. Every watcher of one of the lost rank's actors gets one Terminated, and

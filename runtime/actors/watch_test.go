@@ -102,6 +102,55 @@ func testWatchAcrossRanks(t *testing.T) {
 	})
 }
 
+// TestPanicAtTheEnd checks the end of an actor that panics while it handles actor.Stopped. Its watchers of both
+// ranks, its parent and whoever waits for its end must be notified once, and no message may reach the actor
+// any more.
+func TestPanicAtTheEnd(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			local(t, 2, unlogged(actors.Config{}), func(all []*actors.System) {
+				there := all[1]
+				far, heardFar := watcher(t, all[0], "far")
+				near, heardNear := watcher(t, there, "near")
+				child := actor.PropsFromFunc(func(c actor.Context) {
+					switch m := c.Message().(type) {
+					case int:
+						c.Respond(m)
+					case *actor.Stopped:
+						panic("at the end")
+					}
+				}, mode(there))
+				ended := make(chan *actor.PID, 2)
+				_, err := there.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					switch m := c.Message().(type) {
+					case *actor.Started:
+						_, err := c.SpawnNamed(child, "ends")
+						require.NoError(t, err)
+					case *actor.Terminated:
+						ended <- m.Who
+					}
+				}, mode(there)), "parent")
+				require.NoError(t, err)
+				const id = "parent/ends"
+				ask(t, all[0], far, all[0].PID(1, id))
+				ask(t, there, near, there.PID(1, id))
+				ask(t, all[0], all[0].PID(1, id), 1) // returns after the watches have arrived
+				require.NoError(t, there.Root.StopFuture(there.PID(1, id)).Wait())
+				require.Equal(t, id, next(t, heardFar).Who.Id)
+				require.Equal(t, id, next(t, heardNear).Who.Id)
+				require.Equal(t, id, next(t, ended).Id)
+				require.False(t, there.Lives(id))
+				_, err = all[0].Root.RequestFuture(all[0].PID(1, id), 2, soon).Result()
+				require.ErrorIs(t, err, actor.ErrDeadLetter)
+				require.NoError(t, there.Root.StopFuture(there.PID(1, "parent")).Wait())
+				require.Empty(t, heardFar)
+				require.Empty(t, heardNear)
+				require.Empty(t, ended)
+			})
+		})
+	}
+}
+
 // TestWatchRaces checks watches that race with stops and with the loss of the rank. Every watcher
 // must get exactly one Terminated for each actor.
 func TestWatchRaces(t *testing.T) {
