@@ -58,10 +58,19 @@ func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*act
 	s.mu.Unlock()
 	if r.settle() {
 		if _, err := s.Spawn(props, name); err != nil {
+			s.forgetRoaming(r, pid)
 			return nil, err
 		}
 	}
 	return pid, nil
+}
+
+// forgetRoaming undoes the registration of an actor that SpawnAmong could not start.
+func (s *System) forgetRoaming(r *roaming, pid *actor.PID) {
+	s.mu.Lock()
+	s.roaming = slices.DeleteFunc(s.roaming, func(other *roaming) bool { return other == r })
+	s.mu.Unlock()
+	s.ProcessRegistry.Remove(pid)
 }
 
 // settle determines the rank of the actor, and reports whether the caller must start the actor at this
