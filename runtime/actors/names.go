@@ -237,8 +237,11 @@ func keeper(name string, size int, down func(rank int) bool) int {
 // lost, the next rank stores the name as soon as the actor's rank has detected the loss. Until then a
 // lookup fails, and another actor can take the name. RegisterName waits for answers. Therefore it
 // fails with runtime.ErrInline in an inline actor, and so do UnregisterName and LookupName. Other
-// errors are ErrNameTaken, ErrAnswer and the error of a request.
+// errors are ErrNameTaken, ErrNoRank, ErrAnswer and the error of a request.
 func (s *System) RegisterName(name string, pid *actor.PID) error {
+	if _, ok := s.RankOf(pid); !ok {
+		return fmt.Errorf("register %q: %w: %q", name, ErrNoRank, pid.GetAddress())
+	}
 	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 	switch {
 	case err != nil:

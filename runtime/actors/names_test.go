@@ -30,6 +30,9 @@ func TestNames(t *testing.T) {
 			ask(t, all[2], found, 1)
 		}
 		require.ErrorIs(t, all[0].RegisterName("name1", pids[0]), actors.ErrNameTaken)
+		for _, pid := range []*actor.PID{nil, all[0].PID(3, "x"), actor.NewPID("elsewhere:80", "x")} {
+			require.ErrorIs(t, all[0].RegisterName("nowhere", pid), actors.ErrNoRank)
+		}
 		_, err := all[0].LookupName("never")
 		require.ErrorIs(t, err, actors.ErrNoName)
 		require.NoError(t, all[0].UnregisterName("name1"))
