@@ -3,6 +3,7 @@ package actors_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -304,6 +305,10 @@ func TestDeadLettersSayWhy(t *testing.T) {
 			}
 			require.Contains(t, d.Error(), "dead letter to "+c.pid.Address, name)
 		}
+		s.Root.Send(in, &actor.MessageEnvelope{Message: "x", Header: map[string]string{"key": strings.Repeat("v", 1<<16)}})
+		require.ErrorContains(t, next(t, here), "or the headers are too long for a message to another rank: at most 65535 bytes each")
+		_, malformed := s.Letters()
+		require.Zero(t, malformed)
 	})
 }
 

@@ -12,6 +12,10 @@ import (
 // ErrMalformed is the error for bytes that no correct peer sends.
 var ErrMalformed = errors.New("malformed actor message")
 
+// ErrHead is the error for a head that is too long.
+var ErrHead = fmt.Errorf("the name, the sender or the headers are too long for a message to another rank: "+
+	"at most %d bytes each, at most %d headers, and at most %d bytes in all", math.MaxUint16, math.MaxUint16, headMax)
+
 // Kinds of actor messages. Bits 0-7 of the tag contain the kind, bits 8-30 the length of the head in
 // bytes. The body consists of the head, which may be empty, and the contents. The comment of each
 // kind describes the contents.
@@ -58,7 +62,7 @@ const (
 )
 
 // Append appends the encoded head to dst, or nothing if the head is empty. The argument own is the address
-// of this rank. If own is the sender's address, Append omits the sender's address. Append returns an error if
+// of this rank. If own is the sender's address, Append omits the sender's address. Append returns ErrHead if
 // a string has more than 65535 bytes, there are more than 65535 headers, or the head exceeds headMax.
 func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	if h.Name == "" && h.Sender == nil && len(h.Headers) == 0 {
@@ -93,7 +97,7 @@ func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 		}
 	}
 	if !fits || len(dst)-at > headMax {
-		return dst[:at], fmt.Errorf("%w: a name or header of more than %d bytes", ErrMalformed, math.MaxUint16)
+		return dst[:at], ErrHead
 	}
 	return dst, nil
 }

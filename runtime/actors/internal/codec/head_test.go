@@ -69,7 +69,7 @@ func TestHeadsOnTheWire(t *testing.T) {
 	}
 	h := codec.Head{Name: string(make([]byte, 1<<16))}
 	_, err := h.Append(nil, "")
-	require.ErrorIs(t, err, codec.ErrMalformed)
+	require.ErrorIs(t, err, codec.ErrHead)
 }
 
 // TestSoleStrings checks that Sole finds the string of a head that contains only one string, of
