@@ -93,11 +93,12 @@ func (st *Store) copies(s *System, key string, one snapshot) error {
 // taken the place of this actor.
 func (st *Store) Save(c actor.Context) error {
 	st.mu.Lock()
-	s, by := st.system, st.own[name(c.Self())]
+	s := st.system
+	by, claimed := st.own[name(c.Self())]
 	last := st.held[by.Key].Newest
 	st.mu.Unlock()
 	p, ok := c.Actor().(Persistent)
-	if !ok || by.Key == "" {
+	if !ok || !claimed {
 		return fmt.Errorf("save actor %s: %w", name(c.Self()), ErrNotPersistent)
 	}
 	state, err := p.Snapshot()

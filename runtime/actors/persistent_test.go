@@ -46,7 +46,11 @@ type account struct {
 }
 
 func newAccount(store *actors.Store, kill map[int]func()) *actor.Props {
-	return actor.PropsFromProducer(func() actor.Actor { return &account{balance{map[int]int{}, 0}, store, kill} }, store.Persist("account"))
+	return newAccountOf("account", store, kill)
+}
+
+func newAccountOf(key string, store *actors.Store, kill map[int]func()) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor { return &account{balance{map[int]int{}, 0}, store, kill} }, store.Persist(key))
 }
 
 func (a *account) Snapshot() ([]byte, error)  { return json.Marshal(a.balance) }
@@ -155,7 +159,8 @@ func TestPersistentRestarts(t *testing.T) {
 		s, store := all[0], actors.NewStore()
 		require.NoError(t, store.Open(s))
 		require.NoError(t, actors.NewStore().Open(all[1]))
-		pid, err := s.Spawn(newAccount(store, map[int]func(){4: func() { panic("as told") }}), "account")
+		// The empty key is a key like others.
+		pid, err := s.Spawn(newAccountOf("", store, map[int]func(){4: func() { panic("as told") }}), "account")
 		require.NoError(t, err)
 		_, err = enter(s, pid, 1, 4)
 		require.NoError(t, err)
