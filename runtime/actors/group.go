@@ -53,16 +53,24 @@ type Result[T any] struct {
 }
 
 // NewGroup makes a group of actors of all ranks of c. It is collective over c. Every rank passes at
-// least one actor. A rank passes only its own actors.
+// least one actor. A rank passes only its own actors, each of them once.
 func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error) {
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%w: rank %d names no actor", ErrMember, c.Rank())
+	}
+	for i, m := range members {
+		switch {
+		case m == nil || m.Address != s.Address():
+			return nil, fmt.Errorf("%w: %s is no actor of rank %d", ErrMember, name(m), s.Rank())
+		case slices.ContainsFunc(members[:i], m.Equal):
+			return nil, fmt.Errorf("%w: rank %d names %s twice", ErrMember, s.Rank(), name(m))
+		}
 	}
 	own, err := c.Dup()
 	if err != nil {
 		return nil, err
 	}
-	return &Group{s: s, comm: own, members: members, calls: make(map[string]int)}, nil
+	return &Group{s: s, comm: own, members: slices.Clone(members), calls: make(map[string]int)}, nil
 }
 
 // Contribute passes a member's contribution to its next round. join adds a contribution to the sum
@@ -105,7 +113,7 @@ func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, 
 	}
 	if r.here++; r.here == len(g.members) && !g.running && n == 0 {
 		g.running = true
-		go g.work()
+		go g.s.world.Guard(g.work)
 	}
 	return nil
 }

@@ -69,6 +69,10 @@ func TestGroup(t *testing.T) {
 		}
 		_, err = s.NewGroup(w.Comm())
 		require.ErrorIs(t, err, actors.ErrMember)
+		for _, bad := range []*actor.PID{nil, s.PID(1-min(w.Rank(), 1), "x"), actor.NewPID(pids[0].Address, pids[0].Id)} {
+			_, err = s.NewGroup(w.Comm(), pids[0], pids[1], bad)
+			require.ErrorIs(t, err, actors.ErrMember)
+		}
 		group, err = s.NewGroup(w.Comm(), pids...)
 		require.NoError(t, err)
 		require.ErrorIs(t, actors.Contribute(group, s.PID(0, "stranger"), nil, plus, total), actors.ErrMember)
@@ -109,6 +113,25 @@ func TestGroupFailure(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// TestGroupPanic checks that a round that panics ends the rank like a panic of its program.
+func TestGroupPanic(t *testing.T) {
+	err := runtime.Local(1, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		pid, err := s.Spawn(idle(), "")
+		require.NoError(t, err)
+		group, err := s.NewGroup(w.Comm(), pid)
+		require.NoError(t, err)
+		run := func(*runtime.Comm, []int) ([]int, error) { panic("bad round") }
+		require.NoError(t, actors.Contribute(group, pid, []int{1}, nil, run))
+		_, err = runtime.Recv(w.Comm(), make([]int64, 1), 0, 0) // ends with the job
+		return err
+	})
+	failed, ok := errors.AsType[*runtime.PanicError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, "bad round", failed.Value)
 }
 
 // TestPipeTo checks that the end of an operation arrives as a message.

@@ -21,10 +21,10 @@ type Failure struct {
 // operation fills. If the actor is at another rank, result must be of a registered type, and a
 // *Failure becomes a dead letter at this rank.
 func (s *System) PipeTo(r runtime.Request, pid *actor.PID, result any) {
-	go func() {
+	go s.world.Guard(func() {
 		if _, err := r.Wait(); err != nil {
 			result = &Failure{Result: result, Err: err}
 		}
 		s.Root.Send(pid, result)
-	}()
+	})
 }
