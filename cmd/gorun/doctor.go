@@ -116,7 +116,7 @@ func patients(o *options) ([]*doctor.Host, error) {
 	}
 	hosts := make([]*doctor.Host, 0, len(o.hosts))
 	for _, h := range o.hosts {
-		line := append(rshLine(o.through(h.name), h.name), shellWord(path), examinedCommand)
+		line := append(o.rshLine(h.name), shellWord(path), examinedCommand)
 		if o.rsh == nil && isThisMachine(h.name) {
 			line = []string{path, examinedCommand}
 		}

@@ -156,8 +156,19 @@ func TestRshCommands(t *testing.T) {
 		require.NoError(t, err, "%q", text)
 		require.Equal(t, want, got, "%q", text)
 	}
-	require.Equal(t, []string{"ip", "netns", "exec", "h1"}, rshLine([]string{"ip", "netns", "exec"}, "h1"))
-	require.Equal(t, []string{"kubectl", "exec", "-i", "h1", "--"}, rshLine([]string{"kubectl", "exec", "-i", "%h", "--"}, "h1"))
+	for _, c := range []struct {
+		o    options
+		want string
+	}{
+		{options{rsh: []string{"ip", "netns", "exec"}}, "ip netns exec h1"},
+		{options{rsh: []string{"kubectl", "exec", "-i", "%h", "--"}}, "kubectl exec -i h1 --"},
+		{options{}, strings.Join(rshDefault, " ") + " h1"},
+		// The command of an allocation names the host: Flux by the number of its broker, Slurm by %h.
+		{options{rsh: []string{"flux", "exec", "%g"}, groups: map[string]string{"h1": "--rank=0"}}, "flux exec --rank=0"},
+		{options{rsh: []string{"srun", "%g", "--nodelist=%h"}, groups: map[string]string{"h1": ""}}, "srun --nodelist=h1"},
+	} {
+		require.Equal(t, c.want, strings.Join(c.o.rshLine("h1"), " "))
+	}
 	require.Equal(t, `'/a b/it'\''s'`, shellWord("/a b/it's"))
 	require.Equal(t, "''", shellWord(""))
 	require.Equal(t, "ssh -o 'ProxyCommand=none x' h1", shellLine([]string{"ssh", "-o", "ProxyCommand=none x", "h1"}))

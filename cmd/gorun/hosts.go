@@ -131,7 +131,6 @@ func (j *job) writeLines() error {
 		}
 	}
 	for i, h := range j.hosts {
-		rsh := j.opts.through(h.name)
 		switch {
 		case j.opts.pods != nil:
 			h.here = true // this host is this machine: no other host can start its agent
@@ -141,9 +140,9 @@ func (j *job) writeLines() error {
 		case j.opts.rsh == nil && isThisMachine(h.name):
 			h.line, h.here = []string{path, agentCommand}, true
 		case j.opts.copies:
-			h.line, h.installs = append(rshLine(rsh, h.name), "sh"), true
+			h.line, h.installs = append(j.opts.rshLine(h.name), "sh"), true
 		default:
-			h.line = append(rshLine(rsh, h.name), shellWord(path), agentCommand)
+			h.line = append(j.opts.rshLine(h.name), shellWord(path), agentCommand)
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ type options struct {
 	asked      int                    // number of ranks that the allocation is for, 0 for one rank per slot
 	rsh        []string               // nil for rshDefault
 	hidden     func(name string) bool // variables that the command of -rsh must not inherit; nil for none
-	groups     map[string]string      // arguments of rsh by host, for those that need one
+	groups     map[string]string      // arguments of rsh by host; nil if rsh is not the command of an allocation
 	pods       *allocation.Pods       // the pods that run the agents, including this gorun's pod; nil without pods
 	agentPath  string                 // path of gorun on the hosts, "" for the path of this executable
 	copies     bool                   // copy gorun and the programs to the hosts

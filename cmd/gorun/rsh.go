@@ -56,12 +56,21 @@ func splitCommand(text string) ([]string, error) {
 	return words, nil
 }
 
-// rshLine returns the start of a command line. The words that the caller appends are run on the host. A shell
-// on the host may interpret them. The caller therefore quotes a word that needs quotes (shellWord). It quotes
-// no other word, because not every rsh command starts a shell.
-func rshLine(rsh []string, host string) []string {
+// rshLine returns the start of a command line that runs, on a host, the words that the caller appends. The name of
+// the host replaces %h in the value of -rsh. If the value has no %h, the name follows the value. The command of an
+// allocation names the host itself, by %h or by the argument of the host's group.
+//
+// A shell on the host may interpret the appended words. The caller therefore quotes a word that needs quotes
+// (shellWord). It quotes no other word, because not every rsh command starts a shell.
+func (o *options) rshLine(host string) []string {
+	rsh, named := o.rsh, false
+	switch {
+	case o.groups != nil:
+		rsh, named = allocation.Command(rsh, o.groups[host]), true
+	case rsh == nil:
+		rsh = rshDefault
+	}
 	line := make([]string, 0, len(rsh)+3)
-	named := false
 	for _, w := range rsh {
 		named = named || strings.Contains(w, rshHost)
 		line = append(line, strings.ReplaceAll(w, rshHost, host))
@@ -70,17 +79,6 @@ func rshLine(rsh []string, host string) []string {
 		line = append(line, host)
 	}
 	return line
-}
-
-// through returns the rsh command for one host. In this command, %h still stands for the host.
-func (o *options) through(host string) []string {
-	if o.rsh == nil {
-		return rshDefault
-	}
-	if o.groups == nil { // the value of -rsh is the command for every host
-		return o.rsh
-	}
-	return allocation.Command(o.rsh, o.groups[host])
 }
 
 // commandEnviron returns the environment of the commands that reach hosts.

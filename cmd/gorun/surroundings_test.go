@@ -15,7 +15,7 @@ import (
 const fluxScript = `#!/bin/sh
 case "$1 $2" in
 "getattr hostlist") [ -z "$TEST_FLUX" ] || { echo "flux: $TEST_FLUX" >&2; exit 1; }; echo "n[1-2]" ;;
-"exec --rank=0" | "exec --rank=1") export GORUN_HOSTID=$2; shift 3; exec "$@" ;;
+"exec --rank=0" | "exec --rank=1") export GORUN_HOSTID=$2; shift 2; exec "$@" ;;
 *) echo "unexpected: $*" >&2; exit 9 ;;
 esac
 `
