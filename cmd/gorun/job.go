@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -291,7 +292,8 @@ func (j *job) conclude() (int, error) {
 }
 
 // drain waits for the output of the ranks to be written. A slow reader may take any time, but an interrupt
-// ends the wait. drain reports whether all output was written.
+// ends the wait, and is a failure of the job because output is lost. drain reports whether all output was
+// written.
 func (j *job) drain() bool {
 	done := make(chan struct{})
 	go func() {
@@ -303,7 +305,9 @@ func (j *job) drain() bool {
 		case <-done:
 			return true
 		case sig := <-j.sigs:
-			if sig == unix.SIGINT || sig == unix.SIGTERM {
+			if s, ok := sig.(syscall.Signal); ok && (s == unix.SIGINT || s == unix.SIGTERM) {
+				how := "interrupted by " + unix.SignalName(s) + " before all output was written"
+				j.verdict.blame(failure{rank: -1, code: exitSignalOffset + int(s), how: how})
 				return false
 			}
 		}

@@ -184,8 +184,14 @@ func (o *output) finish() {
 	<-o.done
 }
 
-// tail returns the last bytes of a rank's standard error. It may only be called after finish.
+// tail returns the last bytes of a rank's standard error. While the copying goroutine runs, tail returns nil. This
+// is the case at the end of a job if an interrupt has ended the wait for the output.
 func (o *output) tail(rank int) []byte {
+	select {
+	case <-o.done:
+	default:
+		return nil
+	}
 	if t := o.tails[rank]; t != nil {
 		return *t
 	}
@@ -255,9 +261,13 @@ func (o *output) patience(deadline time.Time) int {
 	return int((wait + time.Millisecond - 1) / time.Millisecond)
 }
 
-// read reads from a pipe once and passes the bytes to move. It returns false if the pipe is empty or at
-// its end.
+// read reads from a pipe once and passes the bytes to move. It returns false if the pipe is empty or at its end.
+// Then the descriptor may be closed, although an event of the pipe is still to come. Its number may already be the
+// number of another file.
 func (o *output) read(s *source) bool {
+	if s.ended {
+		return false
+	}
 	n, err := unix.Read(s.fd, o.buf)
 	switch {
 	case err == unix.EINTR:

@@ -26,7 +26,7 @@ func (o *output) addFailure(rank int, text string, again bool) {
 
 // moveFailure writes the error of a rank, after the output that is still in its pipe.
 func (o *output) moveFailure(c chunk) {
-	for !c.source.ended && c.source.fd >= 0 && o.read(c.source) {
+	for c.source.fd >= 0 && o.read(c.source) {
 	}
 	if c.again {
 		o.keepTail(c.source.rank, c.data)

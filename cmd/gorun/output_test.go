@@ -9,8 +9,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
@@ -186,5 +188,41 @@ func TestGrandchildHoldingTheOutputDoesNotHang(t *testing.T) {
 		require.Zero(t, r.wait(t))
 		require.Equal(t, "done\ndone\n", r.out.String())
 		require.Empty(t, launch.Marked(r.mark))
+	}
+}
+
+// If an interrupt ends the wait for a reader of gorun's output, the job has failed, because output is lost. The
+// failure of a rank before the interrupt determines the exit code.
+func TestInterruptBeforeAllOutputIsWritten(t *testing.T) {
+	for exit, code := range map[string]int{"0": 143, "3": 3} {
+		// The output of a rank fits in its pipe. The output of all ranks does not fit in the pipe of the reader.
+		r := command(t, nil, "-np", "3", "sh", "-c", "head -c 60001 /dev/zero; echo reason >&2; exit "+exit)
+		read, write, err := os.Pipe()
+		require.NoError(t, err)
+		r.Stdout = write
+		require.NoError(t, r.Start())
+		require.NoError(t, write.Close())
+		_, err = readFull(read, make([]byte, 1))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return len(descendants(t, r.Process.Pid, "head -c")) == 0 }, limit, time.Millisecond)
+		ended := make(chan struct{})
+		go func() { // the first signal may arrive before gorun knows that all ranks have ended
+			for {
+				select {
+				case <-ended:
+					return
+				case <-time.After(10 * time.Millisecond):
+					_ = r.Process.Signal(unix.SIGTERM) // gorun may have ended
+				}
+			}
+		}()
+		require.Equal(t, code, r.wait(t), r.err.String())
+		close(ended)
+		require.NoError(t, read.Close())
+		if exit == "0" {
+			require.Contains(t, r.err.String(), "interrupted by SIGTERM before all output was written")
+		} else {
+			require.Contains(t, r.err.String(), "exited with code 3")
+		}
 	}
 }

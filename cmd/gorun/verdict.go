@@ -121,7 +121,7 @@ func (v *verdict) text(j *job) string {
 	if v.silent || (v.first == nil && v.timeout == 0) {
 		return ""
 	}
-	if v.interrupt != 0 && v.first.code == exitSignalOffset+int(v.interrupt) {
+	if v.interrupt != 0 && v.first.rank >= 0 && v.first.code == exitSignalOffset+int(v.interrupt) {
 		return fmt.Sprintf("interrupted by %s: exit code %d", unix.SignalName(v.interrupt), v.first.code)
 	}
 	var b strings.Builder
