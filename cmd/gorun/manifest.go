@@ -118,7 +118,7 @@ func podCommand(args []string) (words []string, passed []variable) {
 			continue
 		}
 		used := []string{w}
-		if flags[at].value != "" && !given {
+		if flags[at].value != "" && !given && !flags[at].optional() {
 			i++
 			value, used = args[i], append(used, args[i])
 		}
@@ -149,6 +149,8 @@ func (o *options) forPods() error {
 		return fmt.Errorf("%d ranks: at most %d", n, ranksMax)
 	case len(o.hosts) > 0 || o.rsh != nil:
 		return fmt.Errorf("-%s: the hosts are pods: leave out -host, -hostfile and -rsh", flagManifest)
+	case o.race || len(o.buildFlags) > 0:
+		return fmt.Errorf("-%s: the pods build no program: leave out -race and -build-flags", flagManifest)
 	case o.image == "":
 		return fmt.Errorf("-%s: -%s names the image that the pods run", flagManifest, flagImage)
 	}

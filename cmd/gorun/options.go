@@ -216,21 +216,14 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 		}
 		return v
 	}
+	steps := []func() error{func() error { return o.findHosts(value) }, o.deal, o.mayRespawn, o.mayRead}
 	if o.manifest { // the job runs elsewhere, so that hosts of this environment are ignored
-		return o, o.forPods()
+		steps = []func() error{o.forPods, o.mayRespawn, o.mayRead}
 	}
-	if err := o.findHosts(value); err != nil {
-		return o, err
-	}
-	if err := o.deal(); err != nil {
-		return o, err
-	}
-	if err := o.mayRespawn(); err != nil {
-		return o, err
-	}
-	n := o.size()
-	if o.inputRank() >= n {
-		return o, fmt.Errorf("-stdin %s: there are ranks 0 to %d", o.stdin, n-1)
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return o, err
+		}
 	}
 	return o, nil
 }
@@ -378,6 +371,14 @@ func (o *options) inputRank() int {
 		return -1
 	}
 	return n
+}
+
+// mayRead returns an error if -stdin names a rank that the job does not have.
+func (o *options) mayRead() error {
+	if n := o.size(); o.inputRank() >= n {
+		return fmt.Errorf("-stdin %s: there are ranks 0 to %d", o.stdin, n-1)
+	}
+	return nil
 }
 
 func setBuildFlags(o *options, _ *app, v string) error {
