@@ -78,6 +78,36 @@ func TestSecondInterruptKillsAtOnce(t *testing.T) {
 	require.Equal(t, 130, r.wait(t))
 }
 
+// The second SIGINT kills the ranks at once although the job was already ending for another reason.
+func TestSecondInterruptOfAnEndingJob(t *testing.T) {
+	const program = `trap 'echo INT' INT; trap 'echo TERM' TERM; echo ready
+		read go; while [ "$go" != fail ]; do sleep 0.01; done; exit 3`
+	for name, code := range map[string]int{"a failed rank": 3, "a TERM": 143} {
+		t.Run(name, func(t *testing.T) {
+			r := command(t, nil, "-np", "2", "-grace", "10m", "sh", "-c", program)
+			out := r.lines(t)
+			stdin, err := r.StdinPipe()
+			require.NoError(t, err)
+			require.NoError(t, r.Start())
+			awaitLines(t, out, 2, "ready")
+			left := 2
+			if code == 3 {
+				_, err = stdin.Write([]byte("fail\n"))
+				left--
+			} else {
+				_, err = stdin.Write([]byte("\n"))
+				require.NoError(t, r.Process.Signal(unix.SIGTERM))
+			}
+			require.NoError(t, err)
+			awaitLines(t, out, left, "TERM")
+			require.NoError(t, r.Process.Signal(unix.SIGINT))
+			awaitLines(t, out, left, "INT")
+			require.NoError(t, r.Process.Signal(unix.SIGINT))
+			require.Equal(t, code, r.wait(t), r.err.String())
+		})
+	}
+}
+
 // SIGTSTP stops the ranks and gorun, and SIGCONT continues both.
 func TestStopAndContinue(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2"}, "signals", "SIGCONT"))

@@ -36,6 +36,7 @@ type watch struct {
 	reports  int               // how many reports are still awaited
 	doing    []bootstrap.Doing // the reports that have arrived
 	quit     time.Time         // when the last SIGQUIT came
+	sigint   bool              // a SIGINT came
 	shown    bool              // print the reports
 	late     bool              // print reports that arrive after the wait, too
 	hang     hang
@@ -366,15 +367,17 @@ func (j *job) pass(s syscall.Signal) {
 	}
 }
 
-// interrupted ends the job because of a signal. A second SIGINT kills the ranks at once.
+// interrupted ends the job because of a signal. A second SIGINT kills the ranks at once, for whatever reason the
+// job ends.
 func (j *job) interrupted(s syscall.Signal) {
-	if s == unix.SIGINT && j.verdict.interrupt == unix.SIGINT {
+	if s == unix.SIGINT && j.watch.sigint {
 		j.say("second SIGINT: killing %d ranks", j.watch.running)
 		if err := j.killAll(); err != nil {
 			complain("%v", err)
 		}
 		return
 	}
+	j.watch.sigint = j.watch.sigint || s == unix.SIGINT
 	if j.verdict.interrupt == 0 && j.verdict.first == nil && j.verdict.timeout == 0 {
 		j.verdict.interrupt = s
 	}
