@@ -124,7 +124,7 @@ func patients(o *options) ([]*doctor.Host, error) {
 		if o.net != "" {
 			line = append(line, o.net)
 		}
-		hosts = append(hosts, &doctor.Host{Name: h.name, Line: line, Gorun: path, By: by})
+		hosts = append(hosts, &doctor.Host{Name: h.name, Line: line, Env: o.commandEnviron(), Gorun: path, By: by})
 	}
 	return hosts, nil
 }

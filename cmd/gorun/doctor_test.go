@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,4 +50,24 @@ func TestDoctorOfHosts(t *testing.T) {
 		require.Regexp(t, want, got.out)
 	}
 	empty(t, c)
+}
+
+// srunScript simulates srun. It fails if a variable of Slurm changes its defaults.
+const srunScript = `#!/bin/sh
+[ -z "$SLURM_LABELIO" ] || { echo "SLURM_LABELIO=$SLURM_LABELIO" >&2; exit 9; }
+while :; do case $1 in -*) shift ;; *) exec "$@" ;; esac; done
+`
+
+// gorun doctor reaches the hosts of an allocation in the same way as a job. It hides the same variables from srun.
+func TestDoctorInSlurm(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "srun"), []byte(srunScript), 0o755))
+	env := []string{
+		"PATH=" + dir + ":" + os.Getenv("PATH"), "SLURM_JOB_ID=1", "SLURM_JOB_NODELIST=n1",
+		"SLURM_TASKS_PER_NODE=1", "SLURM_LABELIO=1",
+	}
+	r := command(t, env, "doctor")
+	require.NoError(t, r.Start())
+	r.wait(t) // the code depends on this machine
+	require.Contains(t, r.out.String(), "n1: ok    version       gorun ")
 }

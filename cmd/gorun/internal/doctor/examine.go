@@ -21,6 +21,7 @@ import (
 type Host struct {
 	Name string
 	Line []string // the command that runs Serve on the host
+	Env  []string // environment of the command, nil for the environment of this process
 	// Gorun is the path of gorun on the host.
 	Gorun string
 	By    string // a command with which the user can test by hand whether the host is reachable
@@ -91,7 +92,7 @@ func (h *Host) attempt(patience time.Duration, f func(*Host) error) {
 // start starts the command, reads the host's report and measures the skew of its clock.
 func (h *Host) start() error {
 	c := exec.Command(h.Line[0], h.Line[1:]...)
-	c.Stderr = &h.errs
+	c.Env, c.Stderr = h.Env, &h.errs
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal ssh cannot ask questions
 	c.WaitDelay = time.Second
 	in, err := c.StdinPipe()
