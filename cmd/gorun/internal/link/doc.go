@@ -32,7 +32,9 @@
 //
 // Each side sends a Beat at regular intervals, and declares the other side lost after a time without frames.
 // Pause announces a longer silence. Each stream of output, and the input, has a window of [WindowBytes]. So a
-// slow reader stalls only the stream that it reads, and neither side needs to buffer more than the window.
+// slow reader stalls only the stream that it reads, and neither side needs to buffer more than the window. There is
+// one exception: if every rank gets standard input, an agent returns the credit when it receives the input, and
+// buffers the part that its slowest rank has not read yet. So no rank delays the input of the others.
 // The frames of an agent's ranks (Up) also have a window of [WindowBytes]. A single frame may exceed that
 // window. Files have a window of [FileWindowBytes].
 //
