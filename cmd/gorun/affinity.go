@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -45,7 +47,8 @@ func bindTask(tid int, cpus []int) error {
 
 // bindProcess restricts all threads of a running process to some processors. A new thread inherits the
 // affinity of the thread that creates it. bindProcess therefore reads the list of threads in /proc again until
-// all threads in the list have been bound. Threads that are created later are bound, too.
+// all threads in the list have been bound. Threads that are created later are bound, too. pid is the ID of the
+// process in the PID namespace of /proc. The process is in the PID namespace of this process.
 func bindProcess(pid int, cpus []int) error {
 	for bound, found := map[string]bool{}, true; found; {
 		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -54,9 +57,12 @@ func bindProcess(pid int, cpus []int) error {
 		}
 		found = false
 		for _, task := range tasks {
-			tid, err := strconv.Atoi(task.Name())
-			if err != nil || bound[task.Name()] {
+			if bound[task.Name()] {
 				continue
+			}
+			tid, err := ownID(fmt.Sprintf("/proc/%d/task/%s/status", pid, task.Name()))
+			if err != nil {
+				continue // the thread has ended
 			}
 			if err := bindTask(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) { // ESRCH: the thread has ended
 				return err
@@ -65,4 +71,20 @@ func bindProcess(pid int, cpus []int) error {
 		}
 	}
 	return nil
+}
+
+// ownID returns the ID that a thread has in its own PID namespace. status is the name of the thread's status file
+// (proc(5)). The line NSpid of the file has the IDs of the thread, that of its own namespace last.
+func ownID(status string) (int, error) {
+	text, err := os.ReadFile(status)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if ids, found := strings.CutPrefix(line, "NSpid:"); found {
+			ids = strings.TrimSpace(ids)
+			return strconv.Atoi(ids[strings.LastIndexByte(ids, '\t')+1:])
+		}
+	}
+	return strconv.Atoi(filepath.Base(filepath.Dir(status))) // a kernel without PID namespaces
 }

@@ -69,7 +69,6 @@ func TestExitCodes(t *testing.T) {
 		"aborted": {helper([]string{"-np", "3"}, "abort", "2"), 9, []string{
 			"first failure: rank 2 ", "aborted the job with code 9: ran out of work", "  | no more work",
 		}},
-		"stopped":         {helper([]string{"-np", "1", "-timeout", "1s"}, "stopped", "0"), 124, []string{"gorun: rank 0 did not answer: rank 0 is stopped by a signal: kill -CONT "}},
 		"speaks nonsense": {helper([]string{"-np", "3"}, "garbage", "0"), 125, []string{"rank 0 ", "broke the protocol"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"time"
 
@@ -106,12 +105,8 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 	if i.draft != nil {
 		j.lookEnded()
 	}
-	args := os.Args[1:]
-	if len(args) > 1 && args[0] == insideCommand {
-		args = args[2:]
-	}
 	r := &inspection.Report{
-		Job: j.id, Command: append([]string{"gorun"}, args...), Host: hostname(), Started: j.started, Now: time.Now(),
+		Job: j.id, Command: append([]string{"gorun"}, userArgs()...), Host: hostname(), Started: j.started, Now: time.Now(),
 		Ranks: len(j.ranks), Doing: list, Silent: j.silent(),
 	}
 	for rank := range j.ranks {

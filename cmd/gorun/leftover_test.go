@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -281,4 +282,41 @@ func TestRankThatDiesTakesItsGroupFirst(t *testing.T) {
 	}
 	kill9(ranks[1])
 	require.Equal(t, 137, r.wait(t))
+}
+
+// gorun names processes by the IDs that /proc and other programs show, also if it runs in a PID namespace. In
+// -report, the command is the one that the user has given.
+func TestProcessIDsAreThoseOfProc(t *testing.T) {
+	for _, contain := range contains {
+		name := filepath.Join(t.TempDir(), "report.json")
+		args := []string{"-np", "2", "-prefix", "%p ", "-v", "-report", name, "readlink", "/proc/self"}
+		r := command(t, []string{"GORUN_CONTAIN=" + contain}, args...)
+		require.NoError(t, r.Start())
+		require.Zero(t, r.wait(t), r.err.String())
+		var report struct {
+			Command []string
+			Ranks   []struct{ PID int }
+		}
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &report))
+		require.Equal(t, args, report.Command[1:], contain)
+		lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
+		require.Len(t, lines, 2)
+		for rank, one := range report.Ranks {
+			pid := itoa(one.PID)
+			require.Contains(t, lines, pid+" "+pid, contain)
+			require.Contains(t, r.err.String(), fmt.Sprintf("rank %d is process %s: ", rank, pid))
+		}
+	}
+}
+
+// gorun recognizes a stopped rank with each containment.
+func TestStoppedRankIsNamed(t *testing.T) {
+	for _, contain := range contains {
+		r := command(t, []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "1", "-timeout", "1s"}, "stopped", "0")...)
+		require.NoError(t, r.Start())
+		require.Equal(t, 124, r.wait(t))
+		require.Contains(t, r.err.String(), "gorun: rank 0 did not answer: rank 0 is stopped by a signal: kill -CONT ", contain)
+	}
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	goruntime "runtime"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,15 +13,28 @@ import (
 // namespace. The second argument is the scratch directory of the gorun outside.
 const insideCommand = "-gorun-inside"
 
-// outsideFD is a descriptor in the gorun inside: the reading end of a pipe whose writing end closes when
-// the gorun outside ends.
-const outsideFD = 3
+// Numbers of descriptors in the gorun inside.
+const (
+	// outsideFD is the reading end of a pipe whose writing end closes when the gorun outside ends.
+	outsideFD = 3 + iota
+	// stopFD is the writing end of a pipe. A byte asks the gorun outside to stop both processes.
+	stopFD
+)
+
+// userArgs returns the words of the user's command line after the name of gorun, also in a gorun inside.
+func userArgs() []string {
+	if len(os.Args) > 2 && os.Args[1] == insideCommand {
+		return os.Args[3:]
+	}
+	return os.Args[1:]
+}
 
 // endWithOutside makes this process end when the gorun outside ends. All other processes in the namespace
 // then end, too. The death signal (Pdeathsig) has the same effect. But the kernel does not send it if the gorun
 // outside was killed while it started this process.
 func endWithOutside() {
 	syscall.CloseOnExec(outsideFD)
+	syscall.CloseOnExec(stopFD)
 	pipe := os.NewFile(outsideFD, "gorun outside")
 	go func() {
 		_, _ = pipe.Read(make([]byte, 1)) // nothing is ever written
@@ -54,59 +65,33 @@ func (namespace) kill() error {
 	return nil
 }
 
-// relaunch runs the job in another gorun, in a new PID namespace, and returns the exit
-// code of that gorun. If the exit code is 0 and there is an error, nothing was started.
-func relaunch(args []string, scratch string) (int, error) {
-	// The other gorun gets its death signal when this thread ends.
-	goruntime.LockOSThread()
-	defer goruntime.UnlockOSThread()
-	sigs := catchSignals()
-	defer signal.Stop(sigs)
-	// The other gorun gets a process group of its own, so that a signal from the terminal does not reach it
-	// twice. If the group of this process is in the foreground, the new group takes the foreground, so that the
-	// other gorun may read from the terminal.
-	sys := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	if isTerminal(0) && inForeground(0) {
-		sys.Foreground, sys.Ctty = true, 0
+// stop stops this process with SIGSTOP. The kernel does not let process 1 of a namespace stop itself. Therefore the
+// gorun outside stops it.
+func (n *node) stop() {
+	if _, inside := n.contain.(namespace); inside {
+		_, _ = unix.Write(stopFD, []byte{0})
+		return
 	}
-	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
-		sys.Cloneflags |= syscall.CLONE_NEWUSER
-		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-	}
-	ends, alive, err := os.Pipe()
+	_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+}
+
+// shownPID returns the ID that a child process has in the PID namespace of /proc, which is that of the gorun
+// outside. If the ID cannot be found, shownPID returns pid.
+func (namespace) shownPID(pid int) int {
+	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return 0, err
+		return pid
 	}
-	defer func() { _ = alive.Close() }()
-	argv := append([]string{"gorun", insideCommand, scratch}, args...)
-	pid, err := syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2, ends.Fd()}, Sys: sys,
-	})
-	_ = ends.Close()
-	if err != nil {
-		return 0, fmt.Errorf("start in a PID namespace: %w", err)
-	}
-	go func() {
-		for sig := range sigs {
-			if s, ok := sig.(syscall.Signal); ok && s != unix.SIGPIPE {
-				_ = unix.Kill(pid, s)
-			}
-		}
-	}()
-	var status syscall.WaitStatus
-	for {
-		_, err = syscall.Wait4(pid, &status, 0, nil)
-		if !errors.Is(err, syscall.EINTR) {
-			break
+	defer func() { _ = unix.Close(fd) }()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
+	shown := 0
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "Pid:") {
+			_, err = fmt.Sscanf(line, "Pid: %d", &shown)
 		}
 	}
-	if err != nil {
-		return exitLauncher, fmt.Errorf("wait for the job: %w", err)
+	if err != nil || shown <= 0 {
+		return pid
 	}
-	if status.Signaled() {
-		complain("the job's own gorun was killed by %s", signalName(status.Signal()))
-		return exitSignalOffset + int(status.Signal()), nil
-	}
-	return status.ExitStatus(), nil
+	return shown
 }

@@ -23,10 +23,11 @@ type rank struct {
 	path    string            // path of the executable
 	cpus    []int             // processors it may use
 	place   placement.Binding // where it is bound, if this process starts it
-	pid     int
-	conn    *os.File      // gorun's end of the bootstrap socket, nil for a remote one
-	served  chan struct{} // closed when all frames of the rank have been read
-	streams [2]*source    // output of a remote rank
+	pid     int               // process ID in the PID namespace of /proc
+	child   int               // process ID in the PID namespace of this process, if this process has started it
+	conn    *os.File          // gorun's end of the bootstrap socket, nil for a remote one
+	served  chan struct{}     // closed when all frames of the rank have been read
+	streams [2]*source        // output of a remote rank
 	started time.Time
 	// record is a mapping that contains, at the offset recordAt, the memory of the rank's flight recorder. It
 	// is nil for a remote rank.
@@ -78,7 +79,7 @@ func (r *rank) signal(sig syscall.Signal) {
 		r.remote.signal(r.number, sig)
 	default:
 		// kill(2) fails if the process group has ended already.
-		_ = syscall.Kill(-r.pid, sig)
+		_ = syscall.Kill(-r.child, sig)
 	}
 }
 

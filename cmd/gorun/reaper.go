@@ -31,7 +31,7 @@ func (c *children) begin(ranks []*rank) {
 	defer c.mu.Unlock()
 	c.byPID, c.reaping = make(map[int]*rank, len(ranks)), true
 	for _, r := range ranks {
-		c.byPID[r.pid] = r
+		c.byPID[r.child] = r
 	}
 }
 
@@ -43,7 +43,7 @@ func (c *children) start(r *rank, spawn func(*rank) error, reap func()) error {
 	if err := spawn(r); err != nil {
 		return err
 	}
-	c.byPID[r.pid] = r
+	c.byPID[r.child] = r
 	c.started++
 	if !c.reaping {
 		c.reaping = true

@@ -59,7 +59,7 @@ type reportRank struct {
 func writeReport(j *job, code int) error {
 	host := hostname()
 	r := report{
-		Version: 1, Job: j.id, Command: os.Args, Host: host, Started: j.started,
+		Version: 1, Job: j.id, Command: append([]string{os.Args[0]}, userArgs()...), Host: host, Started: j.started,
 		Seconds: time.Since(j.started).Seconds(), ExitCode: code, Timeout: j.verdict.timeout > 0,
 	}
 	if j.verdict.interrupt != 0 {

@@ -2,8 +2,6 @@ package main_test
 
 import (
 	"bufio"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -108,27 +106,28 @@ func TestSecondInterruptOfAnEndingJob(t *testing.T) {
 	}
 }
 
-// SIGTSTP stops the ranks and gorun, and SIGCONT continues both.
-func TestStopAndContinue(t *testing.T) {
-	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2"}, "signals", "SIGCONT"))
-	require.NoError(t, r.Process.Signal(unix.SIGTSTP))
+// awaitStop waits until gorun has stopped.
+func (r *run) awaitStop(t *testing.T) {
+	t.Helper()
 	var status unix.WaitStatus
 	_, err := unix.Wait4(r.Process.Pid, &status, unix.WUNTRACED, nil)
 	require.NoError(t, err)
 	require.True(t, status.Stopped())
-	for _, pid := range children(t, r.Process.Pid, helperPrefix) {
-		// A rank stops only when it is scheduled. The test polls for this, because only the parent of the
-		// rank could wait for it.
-		require.Eventually(t, func() bool {
-			stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
-			require.NoError(t, err)
-			_, state, _ := strings.Cut(string(stat), ") ")
-			return state[0] == 'T'
-		}, limit, time.Millisecond)
+}
+
+// SIGTSTP stops the ranks and gorun, and SIGCONT continues both.
+func TestStopAndContinue(t *testing.T) {
+	for _, contain := range contains {
+		r, out := ready(t, 2, "ready", []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "2"}, "signals", "SIGCONT"))
+		require.NoError(t, r.Process.Signal(unix.SIGTSTP))
+		r.awaitStop(t)
+		for _, pid := range descendants(t, r.Process.Pid, helperPrefix) {
+			awaitStopped(t, itoa(pid)) // only the parent of the rank could wait for it
+		}
+		require.NoError(t, r.Process.Signal(unix.SIGCONT))
+		awaitLines(t, out, 2, "SIGCONT")
+		require.Zero(t, r.wait(t))
 	}
-	require.NoError(t, r.Process.Signal(unix.SIGCONT))
-	awaitLines(t, out, 2, "SIGCONT")
-	require.Zero(t, r.wait(t))
 }
 
 // SIGQUIT makes gorun print what each rank waits for. gorun passes a second SIGQUIT within a second on to the

@@ -64,9 +64,9 @@ func (s *spawner) engage(r *rank) bool {
 		spare := s.spares[at]
 		s.spares = slices.Delete(s.spares, at, at+1)
 		was := *r
-		r.pid, r.conn, r.held, r.started = spare.pid, spare.conn, spare.held, spare.started
+		r.pid, r.child, r.conn, r.held, r.started = spare.pid, spare.child, spare.conn, spare.held, spare.started
 		r.served = make(chan struct{}) // set before the reaper can report the end of the rank
-		if s.node.children.rename(spare.pid, r) {
+		if s.node.children.rename(spare.child, r) {
 			s.bindSpare(r, spare.cpus)
 			return true
 		}

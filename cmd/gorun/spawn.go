@@ -195,7 +195,10 @@ func (s *spawner) startRank(r *rank) error {
 	if err != nil {
 		return startError(r, err)
 	}
-	r.pid = pid
+	r.pid, r.child = pid, pid
+	if n, inside := s.node.contain.(namespace); inside {
+		r.pid = n.shownPID(pid)
+	}
 	s.mapRecord(r)
 	r.served = make(chan struct{})
 	go s.wires.serve(r)

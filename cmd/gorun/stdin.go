@@ -48,7 +48,7 @@ func newStdin(mode string, only int) (inherit *os.File, feed *stdinFeed) {
 	switch {
 	case mode == stdinNone:
 		return nil, nil
-	case terminal && !inForeground(0):
+	case terminal && !inForeground():
 		return nil, nil // a read of the terminal would stop this background process
 	case only >= 0 && !terminal:
 		return os.Stdin, nil
@@ -147,7 +147,7 @@ func readInput(buf []byte) (int, error) {
 		if errno := blocking.Poll(poll, nil); errno != 0 && errno != unix.EINTR {
 			return 0, errno
 		}
-		if isTerminal(0) && !inForeground(0) {
+		if isTerminal(0) && !inForeground() {
 			// gorun polls, because nothing reports that the shell has put gorun in the foreground again.
 			_, _ = unix.Poll(nil, 200)
 			continue
@@ -191,8 +191,8 @@ func isTerminal(fd int) bool {
 	return err == nil
 }
 
-// inForeground reports whether this process may read from its terminal.
-func inForeground(fd int) bool {
-	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+// inForeground reports whether this process may read from its terminal, if standard input is the terminal.
+func inForeground() bool {
+	group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
 }

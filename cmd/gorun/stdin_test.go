@@ -135,6 +135,48 @@ func TestTerminalInterruptArrivesOnce(t *testing.T) {
 	}
 }
 
+// Ctrl-Z on the terminal stops gorun, which then has the foreground, so that a shell can take it. After SIGCONT,
+// the ranks go on, and Ctrl-C reaches them again.
+func TestTerminalStop(t *testing.T) {
+	for _, contain := range contains {
+		master, slave := terminal(t)
+		r := command(t, []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "2"}, "signals", "SIGINT")...)
+		r.Stdin = slave
+		r.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+		out := r.lines(t)
+		require.NoError(t, r.Start())
+		awaitLines(t, out, 2, "ready")
+		_, err := master.WriteString("\x1a")
+		require.NoError(t, err)
+		r.awaitStop(t)
+		group, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPGRP)
+		require.NoError(t, err)
+		require.Equal(t, r.Process.Pid, group, contain)
+		require.NoError(t, r.Process.Signal(unix.SIGCONT))
+		awaitLines(t, out, 2, "SIGCONT")
+		_, err = master.WriteString("\x03")
+		require.NoError(t, err)
+		awaitLines(t, out, 2, "SIGINT")
+		require.Zero(t, r.wait(t), contain)
+	}
+}
+
+// After the end of gorun, the next command of a script can read from the terminal.
+func TestTerminalAfterTheJob(t *testing.T) {
+	for _, contain := range contains {
+		master, slave := terminal(t)
+		r := command(t, []string{"GORUN_CONTAIN=" + contain})
+		r.Path, r.Args = "/bin/sh", []string{"sh", "-c", binary + ` -np 2 -stdin none true && read line && echo "read $line"`}
+		r.Stdin = slave
+		r.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+		require.NoError(t, r.Start())
+		_, err := master.WriteString("typed\n")
+		require.NoError(t, err)
+		require.Zero(t, r.wait(t), contain)
+		require.Equal(t, "read typed\n", r.out.String(), contain)
+	}
+}
+
 // A gorun in the background of a terminal neither stops nor hangs.
 func TestBackgroundOfATerminal(t *testing.T) {
 	_, slave := terminal(t)

@@ -348,7 +348,7 @@ func (j *job) signaled(sig os.Signal) {
 		j.pass(s)
 		j.pause()
 		// gorun stops itself with SIGSTOP, because it catches SIGTSTP.
-		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+		j.node.stop()
 	case unix.SIGCONT:
 		for _, h := range j.hosts {
 			h.resume()

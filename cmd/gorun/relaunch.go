@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	goruntime "runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// inner is the gorun inside, as the gorun outside sees it.
+type inner struct {
+	pid   int // also the ID of its process group
+	alive *os.File
+	stops *os.File // the reading end of the pipe of stopFD
+}
+
+// relaunch runs the job in another gorun, in a new PID namespace, and returns the exit
+// code of that gorun. If the exit code is 0 and there is an error, nothing was started.
+func relaunch(args []string, scratch string) (int, error) {
+	// The other gorun gets its death signal when this thread ends.
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	sigs := catchSignals()
+	defer signal.Stop(sigs)
+	in, err := startInner(args, scratch)
+	if err != nil {
+		return 0, err
+	}
+	defer in.close()
+	go func() {
+		for sig := range sigs {
+			if s, ok := sig.(syscall.Signal); ok && s != unix.SIGPIPE {
+				_ = unix.Kill(in.pid, s)
+			}
+		}
+	}()
+	go in.heedStops()
+	var status syscall.WaitStatus
+	for {
+		_, err = syscall.Wait4(in.pid, &status, 0, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return exitLauncher, fmt.Errorf("wait for the job: %w", err)
+	}
+	if status.Signaled() {
+		complain("the job's own gorun was killed by %s", signalName(status.Signal()))
+		return exitSignalOffset + int(status.Signal()), nil
+	}
+	return status.ExitStatus(), nil
+}
+
+// startInner starts the gorun inside.
+func startInner(args []string, scratch string) (*inner, error) {
+	// The other gorun gets a process group of its own, so that a signal from the terminal does not reach it
+	// twice. If the group of this process is in the foreground, the new group takes the foreground, so that the
+	// other gorun may read from the terminal.
+	sys := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if isTerminal(0) && inForeground() {
+		sys.Foreground, sys.Ctty = true, 0
+	}
+	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
+		sys.Cloneflags |= syscall.CLONE_NEWUSER
+		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	}
+	ends, alive, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	in := &inner{alive: alive}
+	stops, stop, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, ends.Close(), alive.Close())
+	}
+	in.stops = stops
+	argv := append([]string{"gorun", insideCommand, scratch}, args...)
+	in.pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2, ends.Fd(), stop.Fd()}, Sys: sys,
+	})
+	_, _ = ends.Close(), stop.Close()
+	if err != nil {
+		in.close()
+		return nil, fmt.Errorf("start in a PID namespace: %w", err)
+	}
+	return in, nil
+}
+
+// close closes the pipes and takes back the foreground, after the gorun inside has ended.
+func (in *inner) close() {
+	_, _ = in.alive.Close(), in.stops.Close()
+	in.leaveForeground()
+}
+
+// heedStops stops both processes whenever the gorun inside asks for it, as a shell expects after Ctrl-Z. When
+// SIGCONT continues this process, relaunch passes the signal on, which continues the gorun inside.
+func (in *inner) heedStops() {
+	goruntime.LockOSThread()
+	for {
+		if n, err := in.stops.Read(make([]byte, 1)); n == 0 || err != nil {
+			return
+		}
+		_ = unix.Kill(in.pid, unix.SIGSTOP)
+		in.leaveForeground()
+		// A signal to the calling thread stops the process before the call returns. A signal to the process may
+		// stop it later.
+		_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP)
+		if isTerminal(0) && inForeground() { // the shell has put the job in the foreground
+			_ = unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, in.pid)
+		}
+	}
+}
+
+// leaveForeground puts the process group of this process in the foreground of the terminal, if the group of the
+// gorun inside is there. Without that, the next command of a script could not read from the terminal.
+func (in *inner) leaveForeground() {
+	if group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP); err != nil || group != in.pid || group == 0 {
+		return
+	}
+	signal.Ignore(unix.SIGTTOU) // otherwise, it would stop this process, which is in the background
+	defer signal.Reset(unix.SIGTTOU)
+	_ = unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, unix.Getpgrp())
+}
