@@ -151,3 +151,55 @@ func TestLastOperationsOnHosts(t *testing.T) {
 		})
 	}
 }
+
+func init() {
+	programs["halt later"] = func() { runtime.Main(stopInGenerationOne) }
+}
+
+// stopInGenerationOne kills rank 0 in the first generation. In the next one, it stops rank 1, which has survived.
+func stopInGenerationOne(w *runtime.World) error {
+	return w.Resume(func(w *runtime.World) error {
+		if w.Generation() > 0 {
+			return stopOnRecord(w)
+		}
+		if w.Rank() == 0 {
+			killMyself()
+		}
+		_, err := runtime.Recv(w.Comm(), make([]byte, 8), 0, 4)
+		return err
+	})
+}
+
+// After ranks were started again, gorun inspect shows what the ranks that have survived, and the ranks that were
+// started again, have recorded in the new generation.
+func TestLastOperationsAfterARespawn(t *testing.T) {
+	near := []string{"-host", "h0:2,h1:2", "-map-by", "node", "-rsh", `env GORUN_HOSTID=%h`}
+	for name, flags := range map[string][]string{
+		"here": {"-spares", "0"}, "here, a spare": {"-spares", "1"}, "hosts": near, "hosts, spares": append(near, "-spares", "1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			self, err := os.Executable()
+			require.NoError(t, err)
+			flags = append(flags, "-np", "2", "-on-deadlock", "ignore", "-on-failure", "respawn", "-x", envProgram+"=halt later", self)
+			cmd := exec.CommandContext(deadline(t), testbed.Gorun(t), flags...)
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			job, err := bufio.NewReader(stdout).ReadString('\n')
+			require.NoError(t, err)
+			job = strings.TrimSpace(job)
+			var shown string
+			require.Eventually(t, func() bool {
+				shown = finish(t, nil, testbed.Gorun(t), "inspect", job).out
+				return strings.Contains(shown, "no answer from rank 1\n") && strings.Contains(shown, "receive, tag 9, 64 bytes, world: begun")
+			}, time.Minute, 10*time.Millisecond, "%s", shown)
+			for rank, want := range []string{`(begun|waiting) +1 +7 `, `begun +any +9 +64 `} {
+				last := finish(t, nil, testbed.Gorun(t), "inspect", "-last", fmt.Sprint(rank), job)
+				require.Zero(t, last.code, last.errors)
+				require.Regexp(t, want, last.out)
+			}
+			require.NoError(t, cmd.Process.Kill())
+			require.Error(t, cmd.Wait())
+		})
+	}
+}

@@ -26,6 +26,9 @@ func (a *agent) renew(body []byte) error {
 	s := a.spawner
 	s.describe.Generation, s.describe.NodeRank, s.describe.Nodes = n.Generation, part.NodeRank, n.Nodes
 	err = s.renew(bootstrap.Next{Lost: n.Lost, Cause: string(n.Cause), Generation: n.Generation}, started, func(next bootstrap.Next) error {
+		a.mu.Lock()
+		s.mapRecords()
+		a.mu.Unlock()
 		return a.relay.Renew(next, part.Ranks)
 	})
 	answer := link.Renewed{Generation: n.Generation}

@@ -16,9 +16,10 @@ import (
 // lastOperations is how many operations of each kind a report shows of a rank.
 const lastOperations = 4
 
-// mapRecord maps the memory of the rank's flight recorder, so that gorun can read it when the rank cannot
-// answer any more. If the mapping fails, the rank still runs, and gorun cannot read its recorder.
+// mapRecord maps the memory of the rank's flight recorder in the present generation, so that gorun can read it when
+// the rank cannot answer any more. If the mapping fails, the rank still runs, and gorun cannot read its recorder.
 func (s *spawner) mapRecord(r *rank) {
+	r.unmapRecord()
 	at := int64(r.local)*s.describe.NodeRange + flight.Offset
 	before := at % int64(os.Getpagesize())
 	m, err := unix.Mmap(int(s.memory.Fd()), at-before, int(before)+flight.Bytes, unix.PROT_READ, unix.MAP_SHARED)
@@ -27,8 +28,23 @@ func (s *spawner) mapRecord(r *rank) {
 	}
 }
 
-// closeRecord unmaps the record of a rank that has ended, because the mapping keeps all memory of the node
-// allocated. If a signal has ended the rank, closeRecord returns the rank's last operations. For a remote
+// mapRecords maps the records of all ranks of the node. In a later generation, the ranks that go on have their
+// recorders in the node memory of that generation, too.
+func (s *spawner) mapRecords() {
+	for _, r := range s.node.ranks {
+		s.mapRecord(r)
+	}
+}
+
+// unmapRecord unmaps the record. The mapping keeps all memory of the node in a generation allocated.
+func (r *rank) unmapRecord() {
+	if r.record != nil {
+		_ = unix.Munmap(r.record)
+		r.record = nil
+	}
+}
+
+// closeRecord unmaps the record of a rank that has ended. If a signal has ended the rank, closeRecord returns the rank's last operations. For a remote
 // rank, the agent sends the last operations together with the end of the rank.
 func (r *rank) closeRecord(x exit) []string {
 	if r.record == nil {
@@ -38,8 +54,7 @@ func (r *rank) closeRecord(x exit) []string {
 	if x.status.Signaled() {
 		last = r.recorded(x.at)
 	}
-	_ = unix.Munmap(r.record)
-	r.record = nil
+	r.unmapRecord()
 	return last
 }
 

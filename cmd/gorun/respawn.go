@@ -181,6 +181,7 @@ func (j *job) renew(lost []*rank) error {
 	s := j.restarts.spawner
 	s.describe.Generation++
 	return s.renew(next, lost, func(n bootstrap.Next) error {
+		s.mapRecords()
 		begun, err := j.server.Renew(n)
 		if err == nil && !begun {
 			err = errors.New("a rank has left the job")
@@ -190,7 +191,7 @@ func (j *job) renew(lost []*rank) error {
 }
 
 // renew makes the resources that the ranks of the next generation share on this node. Then it calls begin,
-// which begins the generation. Finally, renew starts the lost ranks. It uses the processes of spares until no
+// which calls mapRecords and begins the generation. Finally, renew starts the lost ranks. It uses the processes of spares until no
 // spare is left. The caller has already set s.describe and the ranks of the node for the next generation.
 func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
 	if err := s.share(); err != nil {

@@ -168,7 +168,11 @@ func (s *spawner) start() error {
 		}()
 	}
 	wait.Wait()
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil {
+		s.mapRecords()
+	}
+	return err
 }
 
 // startRank starts one rank on the calling thread.
@@ -199,7 +203,6 @@ func (s *spawner) startRank(r *rank) error {
 	if n, inside := s.node.contain.(namespace); inside {
 		r.pid = n.shownPID(pid)
 	}
-	s.mapRecord(r)
 	r.served = make(chan struct{})
 	go s.wires.serve(r)
 	return nil
