@@ -40,7 +40,7 @@ func (a *agent) renew(body []byte) error {
 		}
 	}
 	a.conn.Send(link.KindRenewed, link.Encode(answer))
-	return nil
+	return s.presentAll(started) // after the answer, which has the process IDs for the tags of the output
 }
 
 // settle replaces the ranks of the node by the ranks of a part, and returns the ranks that have to be

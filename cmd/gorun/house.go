@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -187,7 +188,7 @@ func (j *job) begun(n renewal) {
 		r := j.ranks[p.Number]
 		r.pid, r.cpus = p.PID, p.Processors
 		if r.starting {
-			r.starting = false
+			r.starting, r.started = false, time.Now()
 			j.say("rank %d is process %d on %s: %s", r.number, r.pid, r.host, r.path)
 		}
 		if p.Warm {

@@ -30,9 +30,19 @@ func newLayout(o *options, size int) layout {
 
 func (l layout) tagged() bool { return l.pattern != "" }
 
+// origin identifies the process that writes a stream, for tags.
+type origin struct {
+	rank, local int
+	host        string
+	pid         int
+}
+
+// origin returns the origin of the output of the rank's current process.
+func (r *rank) origin() origin { return origin{r.number, r.local, r.host, r.pid} }
+
 // tag returns a function that appends the tag of a rank's stream, or nil if lines have no tags. tag formats
 // all parts in advance, except the time.
-func (l layout) tag(r *rank, which stream) func([]byte, time.Time) []byte {
+func (l layout) tag(from origin, which stream) func([]byte, time.Time) []byte {
 	if !l.tagged() {
 		return nil
 	}
@@ -46,13 +56,13 @@ func (l layout) tag(r *rank, which stream) func([]byte, time.Time) []byte {
 		i++ // setPrefix made sure that a letter follows
 		switch l.pattern[i] {
 		case 'r':
-			part = fmt.Appendf(part, "%*d", l.width, r.number)
+			part = fmt.Appendf(part, "%*d", l.width, from.rank)
 		case 'l':
-			part = fmt.Appendf(part, "%*d", l.width, r.local)
+			part = fmt.Appendf(part, "%*d", l.width, from.local)
 		case 'h':
-			part = append(part, r.host...)
+			part = append(part, from.host...)
 		case 'p':
-			part = strconv.AppendInt(part, int64(r.pid), 10)
+			part = strconv.AppendInt(part, int64(from.pid), 10)
 		case 's':
 			part = append(part, which.String()...)
 		case 't':

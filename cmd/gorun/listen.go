@@ -92,6 +92,9 @@ func (h *host) take(k link.Kind, body []byte) error {
 	case link.KindRenewed:
 		n, err := link.Decode[link.Renewed](body)
 		if err == nil {
+			for _, p := range n.Ranks {
+				h.job.out.announce(p.Number, h.name, p.PID)
+			}
 			h.job.again <- renewal{h, n}
 		}
 		return err

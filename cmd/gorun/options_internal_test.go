@@ -207,7 +207,7 @@ func FuzzOptions(f *testing.F) {
 		o, err := parse(line)
 		if err == nil && !o.informs() {
 			require.NotEmpty(t, o.apps)
-			newLayout(o, o.size()).tag(&rank{pid: 1}, streamOut)
+			newLayout(o, o.size()).tag(origin{pid: 1}, streamOut)
 		}
 	})
 }

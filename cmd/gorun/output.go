@@ -67,6 +67,7 @@ type source struct {
 	rank  int
 	which stream
 	fd    int // the reading end of the pipe, -1 if an agent reads the pipe
+	from  origin
 	lines *splitter
 	ended bool
 	// The next two fields are for a source whose pipe an agent reads. room is the number of bytes that the
@@ -112,12 +113,12 @@ func (o *output) watch(fd, index int) error {
 func (o *output) add(r *rank, which stream, fd int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := &source{rank: r.number, which: which, fd: fd}
+	s := &source{rank: r.number, which: which, fd: fd, from: r.origin()}
 	if !o.running {
 		o.append(s)
 		return nil
 	}
-	s.lines = newSplitter(o.layout.tag(r, which), o.holdsLines())
+	s.lines = newSplitter(o.layout.tag(s.from, which), o.holdsLines())
 	o.direct(s)
 	o.chunks = append(o.chunks, chunk{source: s, late: true})
 	o.ring()
@@ -158,7 +159,8 @@ func (o *output) run(ranks []*rank) error {
 	defer o.mu.Unlock()
 	o.open, o.running = len(o.sources), true
 	for i, s := range o.sources {
-		s.lines = newSplitter(o.layout.tag(ranks[s.rank], s.which), o.holdsLines())
+		s.from = ranks[s.rank].origin()
+		s.lines = newSplitter(o.layout.tag(s.from, s.which), o.holdsLines())
 		if s.written != nil {
 			o.fed++
 		} else if err := o.watch(s.fd, i); err != nil {

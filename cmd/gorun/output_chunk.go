@@ -10,6 +10,8 @@ type chunk struct {
 	failed bool   // data is the error with which the rank ended
 	again  bool   // failed is true, and another rank has reported the same error before
 	late   bool   // the chunk announces a new source and has no data
+	// next is the process whose output follows, if an agent has started a rank again. The chunk has no source.
+	next *origin
 }
 
 // addFailure adds the error with which a rank ended. The copying goroutine writes the error after the rank's
@@ -45,13 +47,13 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 		if merged && which == streamErr {
 			continue
 		}
-		s := &source{rank: r.number, which: which, fd: -1, room: newWindow()}
+		s := &source{rank: r.number, which: which, fd: -1, from: r.origin(), room: newWindow()}
 		s.written = func(n int) {
 			s.room.give(n) // before the call of written, because the agent sends more as soon as it has the credit
 			written(which, n)
 		}
 		if o.running {
-			s.lines = newSplitter(o.layout.tag(r, which), o.holdsLines())
+			s.lines = newSplitter(o.layout.tag(s.from, which), o.holdsLines())
 			o.direct(s)
 			o.chunks = append(o.chunks, chunk{source: s, late: true})
 			o.ring()
@@ -59,6 +61,30 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 			o.append(s)
 		}
 		r.streams[which] = s
+	}
+}
+
+// announce tells the copying goroutine which process has become a rank on a host. It is called before output of the
+// process is fed.
+func (o *output) announce(rank int, host string, pid int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.chunks = append(o.chunks, chunk{next: &origin{rank: rank, host: host, pid: pid}})
+	o.ring()
+}
+
+// rename sets the tags of a rank's output for the process that has become the rank. It first ends an incomplete line
+// of the former process.
+func (o *output) rename(next *origin) {
+	if !o.layout.tagged() {
+		return
+	}
+	for _, s := range o.sources {
+		if s.rank == next.rank && s.written != nil && !s.ended {
+			o.write(s, s.lines.end())
+			s.from.host, s.from.pid = next.host, next.pid
+			s.lines.tag = o.layout.tag(s.from, s.which)
+		}
 	}
 }
 
@@ -94,6 +120,8 @@ func (o *output) takeChunks() (finished bool) {
 	o.mu.Unlock()
 	for _, c := range chunks {
 		switch {
+		case c.next != nil:
+			o.rename(c.next)
 		case c.late:
 		case c.failed:
 			o.moveFailure(c)

@@ -2,11 +2,13 @@ package main_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,5 +226,47 @@ func TestInterruptBeforeAllOutputIsWritten(t *testing.T) {
 		} else {
 			require.Contains(t, r.err.String(), "exited with code 3")
 		}
+	}
+}
+
+// After a rank was started again, the tags have the host and the process ID of the new process, and the report has
+// the time of its start.
+func TestTagsAfterARespawn(t *testing.T) {
+	for name, c := range map[string]struct {
+		flags []string
+		kill  string
+		hosts []string // of the two processes
+	}{
+		"here":         {nil, "kill -9 $$", []string{"", ""}},
+		"a host":       {[]string{"-host", "a"}, "kill -9 $$", []string{"a", "a"}},
+		"another host": {[]string{"-host", "a,b", "-np", "1"}, "kill -9 $PPID; exec sleep 1000", []string{"a", "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			report := filepath.Join(dir, "report.json")
+			flags := append(slices.Clone(c.flags), "-report", report, "-on-failure", "respawn", "-prefix", "%h %p ")
+			if len(c.hosts[0]) > 0 {
+				flags = append(flags, "-rsh", rsh(t))
+			} else {
+				host, err := os.Hostname()
+				require.NoError(t, err)
+				c.hosts = []string{host, host}
+			}
+			got := gorun(t, nil, append(flags, "sh", "-c", "echo $$; mkdir "+dir+"/first || exit 0; "+c.kill)...)
+			require.Zero(t, got.code, got.err)
+			lines := strings.Split(strings.TrimSpace(got.out), "\n")
+			require.Len(t, lines, 2)
+			for i, line := range lines {
+				pid := line[strings.LastIndexByte(line, ' ')+1:]
+				require.Equal(t, c.hosts[i]+" "+pid+" "+pid, line)
+			}
+			var r struct{ Ranks []struct{ Started time.Time } }
+			text, err := os.ReadFile(report)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, &r))
+			died, err := os.Stat(filepath.Join(dir, "first"))
+			require.NoError(t, err)
+			require.True(t, died.ModTime().Before(r.Ranks[0].Started), "%v %v", died.ModTime(), r.Ranks[0].Started)
+		})
 	}
 }

@@ -48,7 +48,7 @@ type rank struct {
 	cold      bool             // its next process must not be a spare
 	joined    bool             // its process has joined the job, in any generation
 	starting  bool             // its agent was told to start it again and has not answered
-	held      []heldPipe       // its output pipes, while its process is a spare
+	held      []heldPipe       // its output pipes, before present
 	warm      bool             // its process in this generation was a spare
 	promised  bool             // its agent is expected to have a spare for it
 	handled   bool             // the program has recovered from its loss

@@ -157,7 +157,7 @@ func (r *rank) again(generation int) {
 	before := r.incarnation()
 	before.generation = generation
 	r.before, r.last = append(r.before, before), nil
-	r.pid, r.starting, r.warm = 0, r.remote != nil, false
+	r.pid, r.child, r.starting, r.warm = 0, 0, r.remote != nil, false
 	r.ended, r.status, r.usage, r.clean = time.Time{}, 0, unix.Rusage{}, false
 	r.doing, r.joined, r.handled, r.asked, r.answered, r.lost, r.said = nil, false, false, 0, 0, "", nil
 	r.epoch++
@@ -180,7 +180,7 @@ func (j *job) renew(lost []*rank) error {
 	}
 	s := j.restarts.spawner
 	s.describe.Generation++
-	return s.renew(next, lost, func(n bootstrap.Next) error {
+	err := s.renew(next, lost, func(n bootstrap.Next) error {
 		s.mapRecords()
 		begun, err := j.server.Renew(n)
 		if err == nil && !begun {
@@ -188,11 +188,13 @@ func (j *job) renew(lost []*rank) error {
 		}
 		return err
 	})
+	return errors.Join(err, s.presentAll(lost))
 }
 
 // renew makes the resources that the ranks of the next generation share on this node. Then it calls begin,
 // which calls mapRecords and begins the generation. Finally, renew starts the lost ranks. It uses the processes of spares until no
-// spare is left. The caller has already set s.describe and the ranks of the node for the next generation.
+// spare is left. The caller has already set s.describe and the ranks of the node for the next generation. It then
+// calls presentAll, also after an error.
 func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
 	if err := s.share(); err != nil {
 		return err
@@ -209,15 +211,22 @@ func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.
 	}
 	err := begin(next)
 	for _, r := range lost {
-		switch {
-		case err != nil:
-		case r.warm:
-			err = s.present(r)
-		default:
+		if err == nil && !r.warm {
 			err = s.onThread(r, s.startRank)
 		}
 	}
 	return errors.Join(err, s.unshare())
+}
+
+// presentAll presents those of the lost ranks that renew has started.
+func (s *spawner) presentAll(lost []*rank) error {
+	var err error
+	for _, r := range lost {
+		if r.child > 0 {
+			err = errors.Join(err, s.present(r))
+		}
+	}
+	return err
 }
 
 // onThread starts a process after the initial processes were started. One thread starts all these processes.

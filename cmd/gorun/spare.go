@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
@@ -13,8 +14,8 @@ import (
 // Main, until it gets the number of a lost rank.
 const noRank = -1
 
-// heldPipe is the reading end of an output pipe of a spare. The spare's output stays in the pipe
-// until the spare becomes a rank.
+// heldPipe is the reading end of an output pipe of a process that was just started, or of a spare. The output
+// stays in the pipe until spawner.present. A spare is presented when it becomes a rank.
 type heldPipe struct {
 	which stream
 	fd    int
@@ -43,13 +44,7 @@ func (s *spawner) addSpare(a *app, path string) error {
 func (s *spawner) startSpare(r *rank) error {
 	held := *s
 	held.memory = s.null
-	held.wires = &wiring{
-		input: inputAgain, merge: s.wires.merge, serve: func(*rank) {},
-		output: func(r *rank, which stream, fd int) error {
-			r.held = append(r.held, heldPipe{which, fd})
-			return nil
-		},
-	}
+	held.wires = &wiring{input: inputAgain, merge: s.wires.merge}
 	return held.startRank(r)
 }
 
@@ -86,29 +81,22 @@ func (s *spawner) bindSpare(r *rank, was []int) {
 	}
 }
 
-// present passes the socket and the output pipes of a spare that has become a rank to the functions of
-// wiring.
-func (s *spawner) present(r *rank) error {
-	go s.wires.serve(r)
-	for _, p := range r.held {
-		if err := s.wires.output(r, p.which, p.fd); err != nil {
-			return err
-		}
-	}
-	r.held = nil
-	return nil
-}
-
 // spareEnded closes the descriptors of a spare that has not become a rank, and describes how it
 // ended.
 func spareEnded(x exit) string {
 	r := x.rank
 	r.status, r.clean = x.status, true
 	_ = r.conn.Close()
-	for _, p := range r.held {
-		_ = os.NewFile(uintptr(p.fd), "output").Close()
-	}
+	r.closeHeld()
 	return fmt.Sprintf("a spare process (%spid %d) %s", r.where(), r.pid, r.how())
+}
+
+// closeHeld closes the pipes of a process that does not become a rank.
+func (r *rank) closeHeld() {
+	for _, p := range r.held {
+		_ = unix.Close(p.fd)
+	}
+	r.held = nil
 }
 
 // setSpares parses the value of -spares.

@@ -156,7 +156,11 @@ func (s *spawner) start() error {
 				if i >= len(s.node.ranks) {
 					break
 				}
-				if errs[w] = s.startRank(s.node.ranks[i]); errs[w] != nil {
+				r := s.node.ranks[i]
+				if errs[w] = s.startRank(r); errs[w] == nil {
+					errs[w] = s.present(r)
+				}
+				if errs[w] != nil {
 					failed.Store(true)
 				}
 			}
@@ -175,7 +179,7 @@ func (s *spawner) start() error {
 	return err
 }
 
-// startRank starts one rank on the calling thread.
+// startRank starts one rank on the calling thread. The caller then calls present.
 func (s *spawner) startRank(r *rank) error {
 	pipes, err := s.rankFiles(r)
 	if err != nil {
@@ -197,6 +201,7 @@ func (s *spawner) startRank(r *rank) error {
 	argv := append([]string{r.app.program}, r.app.args...)
 	pid, err := syscall.ForkExec(r.path, argv, &syscall.ProcAttr{Dir: r.app.wdir, Env: s.rankEnv(r), Files: files, Sys: sys})
 	if err != nil {
+		r.closeHeld()
 		return startError(r, err)
 	}
 	r.pid, r.child = pid, pid
@@ -204,7 +209,20 @@ func (s *spawner) startRank(r *rank) error {
 		r.pid = n.shownPID(pid)
 	}
 	r.served = make(chan struct{})
+	return nil
+}
+
+// present passes the socket and the output pipes of a rank to the functions of wiring. Its process has been started
+// before, because tags have the process ID.
+func (s *spawner) present(r *rank) error {
 	go s.wires.serve(r)
+	held := r.held
+	r.held = nil
+	for _, p := range held {
+		if err := s.wires.output(r, p.which, p.fd); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -267,8 +285,7 @@ func (f *rankFiles) closeChild() {
 	}
 }
 
-// rankFiles makes the descriptors of a rank, and passes gorun's ends of the pipes and the socket to the
-// functions of wires.
+// rankFiles makes the descriptors of a rank. The rank keeps gorun's ends of the pipes and the socket.
 func (s *spawner) rankFiles(r *rank) (*rankFiles, error) {
 	f := &rankFiles{}
 	stdin, err := s.stdinOf(r, f)
@@ -335,5 +352,6 @@ func (s *spawner) outputPipe(r *rank, which stream, f *rankFiles) (*os.File, err
 	if err := unix.SetNonblock(p[0], true); err != nil {
 		return nil, fmt.Errorf("output pipe: %w", err)
 	}
-	return write, s.wires.output(r, which, p[0])
+	r.held = append(r.held, heldPipe{which, p[0]})
+	return write, nil
 }
