@@ -44,8 +44,8 @@ func (r *rank) unmapRecord() {
 	}
 }
 
-// closeRecord unmaps the record of a rank that has ended. If a signal has ended the rank, closeRecord returns the rank's last operations. For a remote
-// rank, the agent sends the last operations together with the end of the rank.
+// closeRecord unmaps the record of a rank that has ended. If a signal has ended the rank, closeRecord returns the
+// rank's last operations. For a remote rank, the agent sends the last operations together with the end of the rank.
 func (r *rank) closeRecord(x exit) []string {
 	if r.record == nil {
 		return x.last
