@@ -38,8 +38,8 @@ const (
 	streamCredits = TagMax + 1
 )
 
-// The window of a stream: bounds of the values and the bytes that are sent but not yet taken by the
-// receiver. A value of more than streamBytes is sent when all values before it have been taken.
+// The window of a stream: bounds of the values and the bytes that are sent but not reported as taken by
+// a credit. If less than streamBytes/2 is not reported, the sender sends a value of any length.
 const (
 	streamValues = 128
 	streamBytes  = 256 << 10
@@ -87,9 +87,9 @@ type outflow struct {
 type flow struct{ values, bytes uint64 }
 
 // SendStream sends the values of a sequence to dest in order, each in its own message; dest
-// receives them by Stream. It sends at most 128 values or 256 KiB, or one longer value, ahead of
-// the receiver, and then waits until the receiver has taken some values. It returns nil when the
-// receiver has taken all values. If seq yields an error, or a value cannot be encoded, SendStream
+// receives them by Stream. It sends at most 128 values and 256 KiB ahead of the receiver, or 128 KiB
+// and one longer value, and then waits until the receiver has taken some values. It returns nil when
+// the receiver has taken all values. If seq yields an error, or a value cannot be encoded, SendStream
 // returns the error. The receiver gets the values before the error, and then a StreamError.
 // SendStream returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the
 // receiver is lost; in both cases SendStream leaves the loop over seq at the next value. At any
@@ -184,10 +184,12 @@ func (s *outflow) send(b []byte) error {
 	return s.transmit(b)
 }
 
-// full reports whether a frame of n bytes has to wait for credit.
+// full reports whether a frame of n bytes has to wait for credit. A receiver that has taken all frames
+// may not have reported the last of them, because it sends a credit for each half of the window. So a
+// frame must not wait unless half of the window is in use.
 func (s *outflow) full(n int) bool {
 	waiting := flow{s.sent.values - s.taken.values, s.sent.bytes - s.taken.bytes}
-	return waiting.values >= streamValues || waiting.bytes > 0 && waiting.bytes+uint64(n) > streamBytes
+	return waiting.values >= streamValues || waiting.bytes >= streamBytes/2 && waiting.bytes+uint64(n) > streamBytes
 }
 
 // transmit sends a frame. The send of a long frame completes when the receiver takes the frame. If the
