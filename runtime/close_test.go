@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"errors"
+	"fmt"
 	goruntime "runtime"
 	"strings"
 	"testing"
@@ -72,10 +73,7 @@ func TestCloseBesideAnAgreement(t *testing.T) {
 			if c.Rank() == 0 {
 				ended := make(chan error, 1)
 				go func() { ended <- wait(d) }()
-				require.Eventually(t, func() bool {
-					stacks := make([]byte, 1<<20)
-					return strings.Contains(string(stacks[:goruntime.Stack(stacks, true)]), "(*Engine).Await(")
-				}, hangLimit, time.Millisecond, "it waits")
+				require.Eventually(t, agrees, hangLimit, time.Millisecond, "it waits")
 				require.NoError(t, d.Close())
 				require.ErrorIs(t, <-ended, runtime.ErrCommClosed)
 				require.NoError(t, runtime.Send(c, []int{1}, 1, 0))
@@ -90,6 +88,12 @@ func TestCloseBesideAnAgreement(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, d.Close())
 	})
+}
+
+// agrees reports whether a goroutine waits in Agree or Shrink.
+func agrees() bool {
+	stacks := make([]byte, 1<<20)
+	return strings.Contains(string(stacks[:goruntime.Stack(stacks, true)]), "(*Engine).Await(")
 }
 
 // closeOf closes a communicator unless it is nil.
@@ -140,6 +144,41 @@ func TestSendAfterTheReceiverClosed(t *testing.T) {
 		require.ErrorIs(t, runtime.Ssend(dup, []int{1}, 1, 0), runtime.ErrCommClosed)
 		require.ErrorIs(t, runtime.Send(dup, make([]byte, 1<<20), 1, 0), runtime.ErrCommClosed)
 		require.NoError(t, dup.Close())
+	})
+}
+
+// A communicator that was broken because another one was closed is broken, not closed: its members
+// agree, make a communicator of the members that live, and close it once.
+func TestBrokenBecauseOfAClosedCommunicator(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		d, err := c.Dup()
+		require.NoError(t, err)
+		agreed := make(chan error, 1)
+		agree := func() {
+			flags, err := d.Agree(uint64(6 + c.Rank()))
+			if err == nil && flags != 6 {
+				err = fmt.Errorf("agreed on %d", flags)
+			}
+			agreed <- err
+		}
+		if c.Rank() == 0 {
+			d.Revoke(fmt.Errorf("gave up: %w", runtime.ErrCommClosed))
+			go agree()
+			require.Eventually(t, func() bool { return agrees() || len(agreed) > 0 }, hangLimit, time.Millisecond)
+			require.NoError(t, runtime.Send(c, []int{1}, 1, 0))
+		} else {
+			_, err := runtime.Recv(c, make([]int, 1), 0, 0)
+			require.NoError(t, err)
+			agree()
+		}
+		require.NoError(t, <-agreed)
+		s, err := d.Shrink()
+		require.NoError(t, err)
+		ring(t, s, []int{0, 1})
+		require.NoError(t, s.Close())
+		require.NoError(t, d.Close())
+		require.Equal(t, runtime.ErrCommClosed, d.Err())
+		require.ErrorIs(t, d.Close(), runtime.ErrCommClosed)
 	})
 }
 

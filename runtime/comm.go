@@ -239,9 +239,10 @@ func (c *Comm) Close() error {
 	return callsite.At(c.core.end(&commFailure{ErrCommClosed}))
 }
 
-// end does the work of Close for any communicator; why becomes its failure.
+// end does the work of Close for any communicator; why becomes its failure. The cause of a break may
+// wrap why.err, so end and closed compare the errors themselves.
 func (core *commCore) end(why *commFailure) error {
-	if last := core.failure.Swap(why); last != nil && errors.Is(last.err, why.err) {
+	if last := core.failure.Swap(why); last != nil && last.err == why.err { //nolint:errorlint // see above
 		return why.err
 	}
 	core.check.closed(core)
@@ -254,7 +255,7 @@ func (core *commCore) end(why *commFailure) error {
 // closed reports whether this rank has closed the communicator.
 func (core *commCore) closed() bool {
 	f := core.failure.Load()
-	return f != nil && errors.Is(f.err, ErrCommClosed)
+	return f != nil && f.err == ErrCommClosed //nolint:errorlint // see end
 }
 
 // Err returns nil while the communicator can be used, else ErrCommClosed or a
