@@ -172,8 +172,8 @@ func (c *coupling) underWay() bool { return atomic.LoadUint32(&c.busy) != 0 }
 func (c *coupling) latest() uint64 { return c.blocking.highest() }
 
 // compare implements watched. It asks the ranks of the other group with which this rank exchanges
-// messages in the call. Each of them answers with its call of the same number. If an answer differs
-// from this rank's call, compare breaks the Intercomm.
+// messages in the call. Each of them answers with a call whose number is equal modulo labelNumbers. If
+// the numbers in the word What are equal, too, and the calls differ, compare breaks the Intercomm.
 func (c *coupling) compare(number uint64) {
 	low := number % labelNumbers
 	mine, known := c.blocking.of(low)
@@ -182,7 +182,8 @@ func (c *coupling) compare(number uint64) {
 	}
 	for _, rank := range c.partners(mine.What) {
 		theirs := ask(c.home, rank, low|subjectInter)
-		if theirs.What != 0 && theirs.Call != mine.Call && c.latest() == number {
+		same := theirs.What != 0 && (theirs.What^mine.What)>>interNumber%interNumbers == 0
+		if same && theirs.Call != mine.Call && c.latest() == number {
 			c.home.Break(c.mismatch(c.home, mine, rank, low))
 			return
 		}

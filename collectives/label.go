@@ -24,8 +24,7 @@ var _ = [1]struct{}{}[runtime.LabelMax-(1<<(labelMarkBits+labelNumberBits)-1)]
 
 // A subject of runtime.Comm.Inquire is the number of a call modulo labelNumbers. The bit
 // subjectStarted is set for a nonblocking call, and the bit subjectInter for a call on an Intercomm.
-// The subject subjectHistory asks for a label of each blocking call that is recorded, four bytes
-// each, little endian (see record.history).
+// The subject subjectHistory asks for the blocking calls that are recorded (see record.history).
 const (
 	subjectStarted = 1 << 32
 	subjectHistory = 1 << 33

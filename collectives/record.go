@@ -63,32 +63,38 @@ func (r *record) of(low uint64) (statement, bool) {
 	return found, true
 }
 
-// history returns a label for each recorded call, four bytes each, in no particular order. These labels have the
-// fingerprint of the call alone, whereas the labels of messages have the fingerprint of all blocking
-// calls so far.
+// entrySize is the length in bytes of an entry of a history.
+const entrySize = 8
+
+// history returns an entry for each recorded call, little endian, in no particular order.
 func (r *record) history() []byte {
-	var labels []byte
+	var entries []byte
 	for i := range r.slots {
 		s := &r.slots[i]
 		n := atomic.LoadUint64(&s.number)
 		c := node.Call{What: atomic.LoadUint64(&s.what), Bytes: atomic.LoadUint64(&s.bytes)}
 		if n != 0 && atomic.LoadUint64(&s.number) == n {
-			labels = binary.LittleEndian.AppendUint32(labels, label(c.Fingerprint(), n))
+			entries = binary.LittleEndian.AppendUint64(entries, entry(c, n))
 		}
 	}
-	return labels
+	return entries
 }
 
-// parseHistory parses a result of history. It returns a map from the number of a call, modulo
-// labelNumbers, to the label. If two labels have the same number, the map has the label that comes
-// later in b.
-func parseHistory(b []byte) map[uint64]uint32 {
-	labels := make(map[uint64]uint32)
-	for ; len(b) >= 4; b = b[4:] {
-		said := binary.LittleEndian.Uint32(b)
-		labels[uint64(said)%labelNumbers] = said
+// entry returns the entry of call n in a history. Bits 32-63 are a fingerprint of the call alone, whereas
+// the labels of messages have the fingerprint of all blocking calls so far. Bits 0-31 are n modulo 2^32.
+// The number of a label would be too short: a rank that is labelNumbers calls behind would compare
+// different calls.
+func entry(c node.Call, n uint64) uint64 { return c.Fingerprint()>>32<<32 | uint64(uint32(n)) }
+
+// parseHistory parses a result of history. It returns a map from the number of a call, modulo 2^32, to
+// the entry. If two entries have the same number, the map has the entry that comes later in b.
+func parseHistory(b []byte) map[uint32]uint64 {
+	entries := make(map[uint32]uint64)
+	for ; len(b) >= entrySize; b = b[entrySize:] {
+		said := binary.LittleEndian.Uint64(b)
+		entries[uint32(said)] = said
 	}
-	return labels
+	return entries
 }
 
 // highest returns the number of the latest call, or 0 before the first call.

@@ -8,6 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // said has calls, the source line that a member states for each call, and the text by which an error
@@ -50,28 +51,97 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// parseHistory returns the labels of the recent calls. From a truncated history it returns the
-// labels that are complete.
+// parseHistory returns the entries of the recent calls. From a truncated history it returns the
+// entries that are complete.
 func TestHistories(t *testing.T) {
 	var r record
-	var want []uint32
+	var want []uint64
 	for n := uint64(1); n <= recordSize+3; n++ {
 		c := node.Call{What: n, Bytes: 2 * n}
 		r.note(n, c, 0, nil)
 		if n > 3 {
-			want = append(want, label(c.Fingerprint(), n))
+			want = append(want, entry(c, n))
 		}
 	}
 	b := r.history()
-	require.Len(t, b, 4*recordSize)
+	require.Len(t, b, entrySize*recordSize)
+	require.LessOrEqual(t, len(b), runtime.AnswerMax)
 	for n := range len(b) + 1 {
 		got := parseHistory(b[:n])
-		require.Len(t, got, n/4)
+		require.Len(t, got, n/entrySize)
 		for number, said := range got {
 			require.Contains(t, want, said)
-			require.EqualValues(t, number, said%labelNumbers)
+			require.Equal(t, number, uint32(said))
 		}
 	}
+}
+
+// recorded has calls of rank 0 and of rank 1, and whether they are different calls with one number.
+var recorded = map[string]struct {
+	numbers [2]uint64
+	bytes   [2]uint64
+	differ  bool
+}{
+	"equal":         {[2]uint64{5, 5}, [2]uint64{8, 8}, false},
+	"different":     {[2]uint64{5, 5}, [2]uint64{8, 16}, true},
+	"rank 0 ahead":  {[2]uint64{5 + labelNumbers, 5}, [2]uint64{8, 16}, false},
+	"rank 1 ahead":  {[2]uint64{5, 5 + 3*labelNumbers}, [2]uint64{8, 16}, false},
+	"other numbers": {[2]uint64{6, 5}, [2]uint64{8, 16}, false},
+}
+
+// A watch compares calls that have the same number, and no others, although it asks for a call by its
+// number modulo labelNumbers.
+func TestWatchComparesCallsOfOneNumber(t *testing.T) {
+	for name, calls := range recorded {
+		require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+			c := w.Comm()
+			g, _, err := find(c)
+			if err != nil {
+				return err
+			}
+			g.blocking.note(calls.numbers[g.rank], node.Call{What: 1, Bytes: calls.bytes[g.rank]}, 0, nil)
+			return whileTheOtherWaits(c, func() {
+				_, differs := g.differsFrom(g.home, 1)
+				require.Equal(t, calls.differ, differs, name)
+			})
+		}), name)
+		require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+			alone, err := w.Comm().Split(w.Rank(), 0)
+			if err != nil {
+				return err
+			}
+			x, err := alone.CreateIntercomm(0, w.Comm(), 1-w.Rank(), 0)
+			if err != nil {
+				return err
+			}
+			c, err := coupled(x)
+			if err != nil {
+				return err
+			}
+			n := calls.numbers[w.Rank()]
+			c.blocking.note(n, node.Call{What: n << interNumber, Bytes: calls.bytes[w.Rank()]}, 0, nil)
+			return whileTheOtherWaits(w.Comm(), func() {
+				c.compare(n)
+				require.Equal(t, calls.differ, x.Broken(), name)
+			})
+		}), name)
+	}
+}
+
+// whileTheOtherWaits calls fn at rank 0 of two ranks. Rank 1 waits before and after.
+func whileTheOtherWaits(c *runtime.Comm, fn func()) error {
+	if c.Rank() == 1 {
+		err := runtime.Send(c, []int{1}, 0, 0)
+		if err == nil {
+			_, err = runtime.Recv(c, make([]int, 1), 0, 0)
+		}
+		return err
+	}
+	if _, err := runtime.Recv(c, make([]int, 1), 1, 0); err != nil {
+		return err
+	}
+	fn()
+	return runtime.Send(c, []int{1}, 1, 0)
 }
 
 // FuzzStatement parses arbitrary bytes as the answer of a member: as a statement and as a history. An
@@ -87,8 +157,7 @@ func FuzzStatement(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for number, said := range parseHistory(b) {
-			require.Less(t, number, uint64(labelNumbers))
-			require.EqualValues(t, number, said%labelNumbers)
+			require.Equal(t, number, uint32(said))
 		}
 		s, ok := parseStatement(b)
 		require.Equal(t, len(b) >= statementHead, ok)

@@ -125,8 +125,8 @@ func (g *group) differsFrom(c *runtime.Comm, rank int) (low uint64, differs bool
 	number := g.blocking.highest()
 	for n := number - min(number, recordSize) + 1; n <= number; n++ {
 		mine, known := g.blocking.of(n % labelNumbers)
-		said, remembered := theirs[n%labelNumbers]
-		if known && remembered && said != label(mine.Fingerprint(), n) {
+		said, remembered := theirs[uint32(n)]
+		if known && remembered && said != entry(mine.Call, n) {
 			return n % labelNumbers, true
 		}
 	}
