@@ -38,7 +38,7 @@ func (x *crossing) do(k *call) error {
 	case k.group.size == 1:
 		return k.alone()
 	}
-	return x.explain(x.local.comm, k.messages(&x.local))
+	return x.explain(x.local.comm, k.messages(&x.local, k.messageRule()))
 }
 
 // pass sends a message to a rank of the other group, and take receives a message from a rank of the

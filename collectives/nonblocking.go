@@ -59,8 +59,8 @@ func (i *idlePeers) put(p *peer) {
 	}
 }
 
-// launch assigns the call its number before it returns, so that the numbers agree at all members. A
-// goroutine then executes the call by messages of p. The goroutine calls done when the call has ended
+// launch assigns the call its number and its algorithm before it returns, so that they agree at all
+// members. A goroutine then executes the call by messages of p. The goroutine calls done when the call has ended
 // without an error.
 func (k *call) launch(p *peer, done func()) runtime.Request {
 	g := k.group
@@ -71,9 +71,10 @@ func (k *call) launch(p *peer, done func()) runtime.Request {
 	p.tag = tagStarted + int(n%tagsStarted)
 	p.label.Set(bears)
 	reads, writes := k.memory()
+	r := k.messageRule() // here, because Tune may change the table while the operation is in progress
 	return runtime.NewRequestUsing(k.view, reads, writes, func(c *runtime.Comm) error {
 		p.comm = c
-		err := k.messages(p)
+		err := k.messages(p, r)
 		under.End(err != nil)
 		if err == nil {
 			done()
@@ -121,10 +122,15 @@ func (k *call) memory() (reads, writes []byte) {
 	return reads, writes
 }
 
-// messages executes the call by messages that p sends and receives.
-func (k *call) messages(p *peer) error {
+// messageRule returns the rule by which messages executes the call.
+func (k *call) messageRule() *rule {
 	s := k.group.messageSituation(k)
-	r, args := k.group.take(&s), k.Call
+	return k.group.take(&s)
+}
+
+// messages executes the call by messages that p sends and receives, by the algorithm of r.
+func (k *call) messages(p *peer, r *rule) error {
+	args := k.Call
 	separate(&args, r, &p.copied)
 	return r.message.Run(p, &args)
 }

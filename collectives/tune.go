@@ -139,7 +139,9 @@ func (t *Table) choice(s *situation) string {
 
 // Tune sets the table by which the operations on c choose algorithms, from the next operation on. If
 // t is nil, they use the built-in table. Tune does not communicate. So all members must call Tune
-// between the same two operations, and with equal tables. GORUN_COLL has priority over t.
+// between the same two operations, and with equal tables. GORUN_COLL has priority over t. Nonblocking
+// operations that were started before keep their algorithms. However, if c is Local of a
+// runtime.Intercomm, no nonblocking operation on the Intercomm may be in progress.
 func Tune(c *runtime.Comm, t *Table) error {
 	g, _, err := find(c)
 	if err != nil {

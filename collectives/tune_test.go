@@ -1,12 +1,14 @@
 package collectives_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/collectives"
@@ -78,6 +80,29 @@ func TestTuneChooses(t *testing.T) {
 			return err
 		}
 		return check("allreduce", 64, builtIn)
+	})
+}
+
+// A nonblocking operation uses the table of its start, although Tune sets another table before the
+// operation ends.
+func TestTuneBesideAStartedOperation(t *testing.T) {
+	tables := [2]*collectives.Table{parsed(t, "allreduce * * * recursive-doubling"), parsed(t, "allreduce * * * ring")}
+	t.Setenv("GORUN_EXPLAIN", "1")
+	world(t, 3, func(c *runtime.Comm) error {
+		for i := range 200 {
+			send, recv := make([]int64, 1+i%2), make([]int64, 1+i%2)
+			err := collectives.Tune(c, tables[i%2])
+			r := collectives.IAllReduce(c, send, recv, collectives.Sum)
+			if err := errors.Join(err, collectives.Tune(c, tables[1-i%2]), waited(r)); err != nil {
+				return err
+			}
+		}
+		told, err := collectives.Choices(c)
+		if assert.Len(t, told, 2) {
+			assert.Contains(t, told[0], "collectives: 100 x allreduce of 8 bytes: recursive-doubling")
+			assert.Contains(t, told[1], "collectives: 100 x allreduce of 16 bytes: ring")
+		}
+		return err
 	})
 }
 
