@@ -32,21 +32,21 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
 	}
-	return c.split(color, key, byColor, fmt.Sprintf(".split(%d)", color))
+	return c.split("Split", color, key, byColor, fmt.Sprintf(".split(%d)", color))
 }
 
 // byColor is the value that Split passes to split for the argument what.
 const byColor Sharing = -1
 
-// split implements Split and SplitType. The argument what names the resource by which the members are
+// split implements Split and SplitType, whose name is op. The argument what names the resource by which the members are
 // split, or is byColor. All members whose color is not Undefined must pass the same value for what.
 // The argument name is appended to the name of c.
-func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
+func (c *Comm) split(op string, color, key int, what Sharing, name string) (*Comm, error) {
 	const width = 3 // words per rank
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}
 	number, all, err := a.run(uint64(color), uint64(key), uint64(what))
 	if err != nil {
-		return nil, c.giveUp("Split", err)
+		return nil, c.giveUp(op, err)
 	}
 	colorOf := func(rank int) int { return int(all[width*rank]) }
 	keyOf := func(rank int) int { return int(all[width*rank+1]) }
@@ -72,13 +72,16 @@ func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
 }
 
 // checkColors returns ErrArgument if the words of all members have a negative color other than
-// Undefined, or if the members have passed different values for the argument what of split.
+// Undefined, or if the members have passed different values for the argument what of split. The color
+// of a member that passed an invalid value to SplitType is negative.
 func checkColors(all []uint64, width int) error {
 	first := Sharing(Undefined)
 	for at := 0; at < len(all); at += width {
 		color, what := int(all[at]), Sharing(all[at+2])
 		switch {
 		case color == Undefined:
+		case color < 0 && what != byColor:
+			return fmt.Errorf("%w: SplitType by %v of rank %d", ErrArgument, what, at/width)
 		case color < 0:
 			return fmt.Errorf("%w: color %d of rank %d", ErrArgument, color, at/width)
 		case first == Undefined:

@@ -48,9 +48,9 @@ func (c *Comm) SplitType(what Sharing, key int) (*Comm, error) {
 	case Undefined:
 		color = Undefined
 	default:
-		return nil, callsite.At(fmt.Errorf("%w: SplitType by %v", ErrArgument, what))
+		color = -1 // take part, so that all members get ErrArgument
 	}
-	return c.split(color, key, what, "."+what.String())
+	return c.split("SplitType", color, key, what, "."+what.String())
 }
 
 // numaBits is the number of bits of the number of a NUMA node in a color. numaSeveral takes the place of

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,7 +32,7 @@ func TestSplitType(t *testing.T) {
 }
 
 // A rank can pass Undefined to get no communicator. Invalid or different types are refused at all
-// ranks.
+// ranks, also if only one rank passes the invalid type.
 func TestSplitTypeArguments(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		what := runtime.SharedNode
@@ -46,10 +47,17 @@ func TestSplitTypeArguments(t *testing.T) {
 		}
 		require.ErrorIs(t, second(c.SplitType(7, 0)), runtime.ErrArgument)
 		require.Equal(t, "Sharing(7)", runtime.Sharing(7).String())
-		if c.Rank() == 1 {
-			what = runtime.SharedNUMA
+		for _, other := range []runtime.Sharing{runtime.SharedNUMA, 7} {
+			if c.Rank() == 1 {
+				what = other
+			}
+			require.ErrorIs(t, second(c.SplitType(what, 0)), runtime.ErrArgument)
 		}
-		require.ErrorIs(t, second(c.SplitType(what, 0)), runtime.ErrArgument)
 		require.NoError(t, c.Err())
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		d, err := c.Dup()
+		require.NoError(t, err)
+		require.ErrorContains(t, second(d.WithContext(ended).SplitType(runtime.SharedNode, 0)), "SplitType")
 	})
 }
