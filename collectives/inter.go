@@ -97,7 +97,7 @@ func (k *interCall) start() runtime.Request {
 		err := k.refuse(k.err)
 		return runtime.NewRequest(k.t.Local(), func(*runtime.Comm) error { return err })
 	}
-	x, number := k.launch()
+	x := k.launch()
 	return runtime.NewRequest(k.t.Private(), func(across *runtime.Comm) error {
 		x.across.comm, x.local.comm = across, k.t.Local().Private().WithContext(across.Context())
 		err := k.run(x)
@@ -105,8 +105,7 @@ func (k *interCall) start() runtime.Request {
 			return nil
 		}
 		across.Break(err)
-		started, _ := k.nonblocking.of(number % labelNumbers)
-		return fmt.Errorf("at %s: %w", started.line, k.refuse(lostWithin(across, err)))
+		return fmt.Errorf("at %s: %w", x.site.Line(packagePath, runtimePath), k.refuse(lostWithin(across, err)))
 	})
 }
 

@@ -96,15 +96,14 @@ func (k *interCall) end(err error) error {
 	return k.refuse(lostWithin(k.t.Comm, err))
 }
 
-// launch numbers and records a nonblocking operation. It returns this rank's part in the operation
-// and the number.
-func (k *interCall) launch() (*crossing, uint64) {
+// launch numbers and records a nonblocking operation. It returns this rank's part in the operation.
+func (k *interCall) launch() *crossing {
 	n := k.started.Add(1)
 	x := k.crossing(n)
 	x.started = subjectStarted
 	x.across.tag, x.local.tag = tagStarted+int(n%tagsStarted), tagInter+int(n%tagsStarted)
 	k.nonblocking.note(n, x.said, label(x.said.Fingerprint(), n), &x.site)
-	return x, n
+	return x
 }
 
 // crossing returns this rank's part in call n.

@@ -1,6 +1,7 @@
 package collectives_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	goruntime "runtime"
@@ -44,6 +45,37 @@ func TestArgumentErrorsNameTheLine(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// The error of a nonblocking operation names the line of its start, however many operations were started
+// after it.
+func TestManyStartedNameTheLine(t *testing.T) {
+	const many = 40
+	_, _, line, _ := goruntime.Caller(0)
+	starts := []func(c *runtime.Comm, x *runtime.Intercomm) runtime.Request{
+		func(c *runtime.Comm, _ *runtime.Intercomm) runtime.Request { return collectives.IBarrier(c) },
+		func(_ *runtime.Comm, x *runtime.Intercomm) runtime.Request { return collectives.InterIBarrier(x) },
+	}
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		c, err := w.Comm().Dup()
+		if err != nil {
+			return err
+		}
+		s, err := newSide(t, w, [2]int{1, 1})
+		if err != nil || w.Rank() == 1 {
+			return err
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var requests []runtime.Request
+		for i := range 2 * many {
+			requests = append(requests, starts[i/many](c.WithContext(ctx), s.WithContext(ctx)))
+		}
+		cancel()
+		for i, r := range requests {
+			require.ErrorContains(t, waited(r), fmt.Sprintf("at line_test.go:%d: collectives: ", line+2+i/many))
+		}
+		return nil
+	}))
 }
 
 // The error of two persistent operations that do not match names the source lines of their starts.

@@ -67,7 +67,7 @@ func (k *call) launch(p *peer, done func()) runtime.Request {
 	n, said := g.started.Add(1), k.statement()
 	bears := label(g.comparable(said).Fingerprint(), n)
 	g.nonblocking.note(n, said, bears, nil)
-	under := k.recordStarted(n)
+	under, site := k.recordStarted(n), *g.nonblocking.stack(n)
 	p.tag = tagStarted + int(n%tagsStarted)
 	p.label.Set(bears)
 	reads, writes := k.memory()
@@ -82,8 +82,8 @@ func (k *call) launch(p *peer, done func()) runtime.Request {
 		}
 		err = g.explain(c, err, &g.nonblocking, subjectStarted)
 		c.Break(err)
-		started, _ := g.nonblocking.of(n % labelNumbers)
-		return fmt.Errorf("at %s: %w", started.line, refuse(k.op, lostWithin(c, err)))
+		at := site // Line takes the address of at; if it took that of site, each operation would allocate site
+		return fmt.Errorf("at %s: %w", at.Line(packagePath, runtimePath), refuse(k.op, lostWithin(c, err)))
 	})
 }
 
