@@ -76,7 +76,8 @@ type group struct {
 	unreadable atomic.Bool
 	// home is the view that the group sends through, without the context.Context of an operation.
 	home *runtime.Comm
-	// busy is 1 while a blocking operation is in progress, and after Close. The goroutine of that
+	// busy is busyBlocking while a blocking operation is in progress, and after Close. It is busyValues
+	// while a ReduceValue or AllReduceValue combines values, and otherwise 0. The goroutine of that
 	// operation owns the fields above.
 	busy uint32
 	// blocking and nonblocking record the latest calls of each kind.
@@ -122,7 +123,7 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 // when nothing refers to the group any more.
 func (g *group) Close() error {
 	g.watch.end()
-	if !atomic.CompareAndSwapUint32(&g.busy, 0, 1) { // busy stays 1, so that no operation begins
+	if !atomic.CompareAndSwapUint32(&g.busy, 0, busyBlocking) { // busy stays set, so that no operation begins
 		goruntime.AddCleanup(g, func(m *memories) { _ = m.close() }, g.memories)
 		return nil
 	}
@@ -232,17 +233,31 @@ func refuse(op message.Operation, err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", op, err))
 }
 
+// Values of the field busy of a group.
+const (
+	busyBlocking = 1 + iota
+	busyValues
+)
+
 // claim makes this goroutine the owner of the group for a blocking operation. If another goroutine
 // is the owner, it returns an error and breaks the communicator. If claim returns nil, the caller
 // must call end.
 func (g *group) claim(op message.Operation) error {
-	if atomic.CompareAndSwapUint32(&g.busy, 0, 1) {
+	if atomic.CompareAndSwapUint32(&g.busy, 0, busyBlocking) {
 		return nil
 	}
+	return g.occupied(op.String())
+}
+
+// occupied breaks the communicator and returns the error of operation op, which begins while another
+// goroutine is the owner of the group.
+func (g *group) occupied(op string) error {
 	if err := g.home.Err(); err != nil { // Close has set busy, or the communicator is broken
 		return err
 	}
-	err := g.inUse(op)
+	var here callsite.Site
+	here.Note()
+	err := g.inUse(op, &here)
 	g.home.Break(err)
 	return err
 }

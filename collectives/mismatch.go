@@ -3,8 +3,8 @@ package collectives
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
-	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime"
@@ -167,14 +167,21 @@ func (g *group) leftovers() error {
 	return nil
 }
 
-// inUse returns the error of a blocking operation that begins while another goroutine of the same
-// rank is in a blocking operation on the communicator.
-func (g *group) inUse(op message.Operation) error {
-	var here callsite.Site
-	here.Note()
+// inUse returns the error of the operation op, called at here, while another goroutine of the same rank
+// is in a blocking operation on the communicator.
+func (g *group) inUse(op string, here *callsite.Site) error {
+	if atomic.LoadUint32(&g.busy) == busyValues {
+		return g.values.inUse(op, here)
+	}
 	other, _ := g.blocking.of(g.blocking.highest() % labelNumbers)
-	return fmt.Errorf("%w: %v at %s while another goroutine is in %s at %s: use a communicator per goroutine, see Dup",
-		runtime.ErrInUse, op, here.Line(packagePath), describe(other.Call), other.line)
+	return inUse(op, here, describe(other.Call), other.line)
+}
+
+// inUse returns the error of the operation op, called at here, while another goroutine is in the
+// operation other, called at line.
+func inUse(op string, here *callsite.Site, other, line string) error {
+	return fmt.Errorf("%w: %s at %s while another goroutine is in %s at %s: use a communicator per goroutine, see Dup",
+		runtime.ErrInUse, op, here.Line(packagePath), other, line)
 }
 
 // line returns the source line of the blocking operation in progress.

@@ -2,7 +2,11 @@ package collectives
 
 import (
 	"errors"
+	"fmt"
+	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -54,6 +58,7 @@ func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 	if err != nil {
 		return zero, r.abandon(err)
 	}
+	r.combined() // before the broadcast, which is a blocking operation
 	if c.Rank() != 0 {
 		b, err := bcastValue(c, op, nil, 0)
 		if err != nil {
@@ -71,18 +76,38 @@ func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 // reduction is a ReduceValue or AllReduceValue in progress. Its messages are in the private
 // communicator.
 type reduction struct {
-	comm *runtime.Comm
-	op   string
-	*valueUse
+	comm  *runtime.Comm
+	op    string
+	group *group
+	owner bool // the reduction is the owner of the group
 }
 
-// newReduction begins a reduction. If it returns no error, the caller must call end.
+// newReduction begins a reduction and makes it the owner of the group. If it returns no error, the
+// caller must call end.
 func newReduction(c *runtime.Comm, op string, root int) (*reduction, error) {
-	use, err := beginValues(c, op, root)
+	g, err := beginValues(c, op, root)
 	if err != nil {
 		return nil, err
 	}
-	return &reduction{c, op, use}, nil
+	if !atomic.CompareAndSwapUint32(&g.busy, 0, busyValues) {
+		g.values.end()
+		return nil, callsite.At(fmt.Errorf("%s: %w", op, g.occupied(op)))
+	}
+	return &reduction{c, op, g, true}, nil
+}
+
+// combined ends the ownership of the group. It is called when the values have been combined.
+func (r *reduction) combined() {
+	if r.owner {
+		r.owner = false
+		processor.Store32(&r.group.busy, 0)
+	}
+}
+
+// end ends the reduction.
+func (r *reduction) end() {
+	r.combined()
+	r.group.values.end()
 }
 
 // abandon breaks the communicator, which ends the reduction at all members, and returns err.

@@ -20,11 +20,11 @@ const valueInline = 1016
 func BcastValue[T any](c *runtime.Comm, v T, root int) (T, error) {
 	const op = "BcastValue"
 	var zero T
-	use, err := beginValues(c, op, root)
+	g, err := beginValues(c, op, root)
 	if err != nil {
 		return zero, err
 	}
-	defer use.end()
+	defer g.values.end()
 	if c.Rank() != root {
 		b, err := bcastValue(c, op, nil, root)
 		if err != nil {
@@ -69,11 +69,11 @@ func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) 
 // member whose value could not be encoded get an error.
 func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 	const op = "GatherValues"
-	use, err := beginValues(c, op, root)
+	g, err := beginValues(c, op, root)
 	if err != nil {
 		return nil, err
 	}
-	defer use.end()
+	defer g.values.end()
 	b, failure := runtime.AppendValue(nil, v, op, c.Rank())
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
@@ -100,11 +100,11 @@ func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 // other values are returned together with the error, and the communicator stays usable.
 func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 	const op = "AllGatherValues"
-	use, err := beginValues(c, op, 0)
+	g, err := beginValues(c, op, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer use.end()
+	defer g.values.end()
 	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // b has the error if v cannot be encoded
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
@@ -127,11 +127,11 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 	const op = "ScatterValues"
 	var zero T
-	use, err := beginValues(c, op, root)
+	g, err := beginValues(c, op, root)
 	if err != nil {
 		return zero, err
 	}
-	defer use.end()
+	defer g.values.end()
 	var lengths []uint64
 	var counts []int
 	var all []byte

@@ -17,11 +17,12 @@ type valueUse struct {
 	site callsite.Site
 }
 
-// beginValues begins an operation with values. If it returns no error, the caller must call end. It
-// returns an error if the communicator or the root is not valid. If another goroutine of the rank is
-// in an operation with values on c, the error is ErrInUse. beginValues then breaks the communicator,
-// because the members could not distinguish the messages of the two operations.
-func beginValues(c *runtime.Comm, op string, root int) (*valueUse, error) {
+// beginValues begins an operation with values. If it returns no error, the caller must call the method
+// end of values of the group that is returned. It returns an error if the communicator or the root is
+// not valid. If another goroutine of the rank is in an operation with values on c, the error is
+// ErrInUse. beginValues then breaks the communicator, because the members could not distinguish the
+// messages of the two operations.
+func beginValues(c *runtime.Comm, op string, root int) (*group, error) {
 	g, _, err := find(c)
 	if err != nil {
 		return nil, callsite.At(fmt.Errorf("%s: %w", op, err))
@@ -35,7 +36,7 @@ func beginValues(c *runtime.Comm, op string, root int) (*valueUse, error) {
 		c.Break(err)
 		return nil, err
 	}
-	return &g.values, nil
+	return g, nil
 }
 
 // begin records the operation. If another operation is in progress, it returns an error.
@@ -43,11 +44,18 @@ func (u *valueUse) begin(op string, here *callsite.Site) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.op != "" {
-		return fmt.Errorf("%w: %s at %s while another goroutine is in %s at %s: use a communicator per goroutine, see Dup",
-			runtime.ErrInUse, op, here.Line(packagePath), u.op, u.site.Line(packagePath))
+		return inUse(op, here, u.op, u.site.Line(packagePath))
 	}
 	u.op, u.site = op, *here
 	return nil
+}
+
+// inUse returns the error of the operation op, called at here, while the recorded operation is in
+// progress.
+func (u *valueUse) inUse(op string, here *callsite.Site) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return inUse(op, here, u.op, u.site.Line(packagePath))
 }
 
 // end records that the operation has ended.

@@ -90,7 +90,7 @@ func (w *watch) look(g watched) {
 	w.again(g)
 }
 
-func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) != 0 }
+func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) == busyBlocking }
 func (g *group) latest() uint64 { return g.blocking.highest() }
 
 // compare asks the members that the blocking operation waits for, and the next rank, for their calls.
