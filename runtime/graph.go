@@ -53,12 +53,12 @@ func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []
 	}
 	lists, err := c.exchangeLists(append(v.words(), c.core.world.NodeRank()))
 	if err != nil {
-		return nil, c.giveUp("CreateGraphAdjacent", err)
+		return nil, c.giveUpNumber("CreateGraphAdjacent", number, err)
 	}
 	all, nodes := make([]vertex, c.size), make([]uint64, c.size)
 	for rank, list := range lists {
 		if all[rank], nodes[rank], err = c.vertexOf(list); err != nil {
-			return nil, c.giveUp("CreateGraphAdjacent", fmt.Errorf("edges of rank %d: %w", rank, err))
+			return nil, c.giveUpNumber("CreateGraphAdjacent", number, fmt.Errorf("edges of rank %d: %w", rank, err))
 		}
 	}
 	return c.reordered(number, all, nodes), nil
@@ -83,12 +83,12 @@ func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool)
 	}
 	lists, err := c.exchangeLists(append(edges, c.core.world.NodeRank()))
 	if err != nil {
-		return nil, c.giveUp("CreateGraph", err)
+		return nil, c.giveUpNumber("CreateGraph", number, err)
 	}
 	all, nodes := make([]vertex, c.size), make([]uint64, c.size)
 	for rank, list := range lists {
 		if err := c.checkList(list); err != nil {
-			return nil, c.giveUp("CreateGraph", fmt.Errorf("edges of rank %d: %w", rank, err))
+			return nil, c.giveUpNumber("CreateGraph", number, fmt.Errorf("edges of rank %d: %w", rank, err))
 		}
 		nodes[rank] = uint64(list[len(list)-1])
 		for ; len(list) > edgeWords; list = list[edgeWords:] {
@@ -160,6 +160,12 @@ func (c *Comm) checkEdges(ranks, weights []int) error {
 		}
 	}
 	return nil
+}
+
+// giveUpNumber is giveUp after the members have agreed on the number of the new communicator.
+func (c *Comm) giveUpNumber(op string, number uint32, err error) error {
+	c.core.world.comms.abandon(number)
+	return c.giveUp(op, err)
 }
 
 // graph makes the communicator. order[i] is the rank in c of the member that gets the new rank i. The

@@ -12,7 +12,7 @@ var hostile = []uint64{0, wordsMax + 1, 1 << 31, 1 << 40, 1 << 62, math.MaxInt64
 
 // together makes a communicator for each case and runs its members. The last member is malicious.
 // The function requires that all other members get an error, because the first member that detects
-// the malicious data breaks the communicator.
+// the malicious data breaks the communicator, and that no number stays claimed.
 func together(t *testing.T, cases int, honest func(c *Comm) error, malicious func(c *Comm, number int)) {
 	t.Helper()
 	require.NoError(t, Local(3, func(w *World) error {
@@ -25,6 +25,9 @@ func together(t *testing.T, cases int, honest func(c *Comm) error, malicious fun
 				malicious(c, number)
 			} else {
 				require.Error(t, honest(c), "case %d", number)
+				w.comms.mu.Lock()
+				require.Empty(t, w.comms.claimed, "case %d", number)
+				w.comms.mu.Unlock()
 			}
 			if err := meet(w); err != nil {
 				return err
