@@ -91,8 +91,8 @@ func keepEncoding(p *[]byte, b []byte) {
 // encoding/gob. For a value that encoding/gob encodes, its rules apply: unexported fields are not
 // sent, types in interfaces must be registered by gob.Register, and an empty slice within a value
 // arrives as nil. A value that is itself nil, or an empty slice or map, arrives unchanged. Values
-// that contain themselves, or are nested more than 10,000 levels deep, cannot be encoded. If a
-// value cannot be encoded, the error is a ValueError, and nothing is sent.
+// that contain themselves, or are nested more than 10,000 levels deep, and pointers to nil pointers
+// cannot be encoded. If a value cannot be encoded, the error is a ValueError, and nothing is sent.
 func SendValue[T any](c *Comm, v T, dest, tag int) error {
 	if null, err := c.checkValue(dest, tag); null || err != nil {
 		return err

@@ -19,21 +19,31 @@ type Codec[T any] interface {
 // type, so that the receiver can decode it without the values before it.
 type Gob[T any] struct{}
 
-// Append implements Codec.
-func (Gob[T]) Append(b []byte, v *T) ([]byte, error) {
+// Append implements Codec. If gob panics, Append returns an error.
+func (Gob[T]) Append(b []byte, v *T) (whole []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			whole, err = b, fmt.Errorf("gob: panic: %v", r)
+		}
+	}()
 	w := bytes.NewBuffer(b)
-	var whole any = v
+	var encoded any = v
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Interface:
-		whole = &box[T]{*v}
+		encoded = &box[T]{*v}
 	case reflect.Pointer:
-		whole = *v // for a pointer to a type that encodes itself, such as *big.Int: gob panics on a **big.Int
+		encoded = *v // for a pointer to a type that encodes itself, such as *big.Int: gob panics on a **big.Int
 	default:
 	}
 	if err := tooDeep(reflect.ValueOf(v)); err != nil {
 		return b, err
 	}
-	err := gob.NewEncoder(w).Encode(whole)
+	for p := reflect.ValueOf(encoded); p.Kind() == reflect.Pointer; p = p.Elem() {
+		if p.IsNil() { // gob panics, or sends nothing for the value
+			return b, fmt.Errorf("a pointer to a nil %v", p.Type())
+		}
+	}
+	err = gob.NewEncoder(w).Encode(encoded)
 	return w.Bytes(), err
 }
 

@@ -153,8 +153,17 @@ func TestRefusedValues(t *testing.T) {
 	refused(t, func() {}, "func")
 	refused(t, make(chan int), "chan")
 	refused[any](t, tree{}, "not registered")
+	refused(t, new(*tree), "a pointer to a nil *value_test.tree")
+	refused(t, new(*int), "a pointer to a nil *int")
+	refused(t, new(**int), "a pointer to a nil **int")
+	refused(t, unlucky{}, "panic: unlucky")
 	require.ErrorIs(t, encodeError(loop), value.ErrDepth)
 }
+
+// unlucky is a type whose encoding panics.
+type unlucky struct{ Names []string }
+
+func (unlucky) GobEncode() ([]byte, error) { panic("unlucky") }
 
 func refused[T any](t *testing.T, v T, why string) {
 	t.Helper()
