@@ -116,3 +116,10 @@ func (s *System) Futures() (n int) {
 	}
 	return n
 }
+
+// Holds reports whether the Store has a snapshot of a key.
+func (st *Store) Holds(key string) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.held[key].Newest.Claim > 0
+}

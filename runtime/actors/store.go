@@ -151,22 +151,23 @@ func (st *Store) claimed(by claim) holding {
 	return h
 }
 
-// copyAgain is called after the loss of a rank, which may have been the companion. It sends the
-// snapshots of this rank's actors to the present companion.
+// copyAgain is called after the loss of a rank, which may have had one of the two copies of a snapshot. It
+// sends to the present companion the snapshots that were claimed at this rank or at a lost rank, also those
+// of actors that have ended. The companion refuses a snapshot that is older than its own.
 func (st *Store) copyAgain(s *System) {
-	st.mu.Lock()
-	own := maps.Clone(st.own)
-	st.mu.Unlock()
 	to, ok := s.companion()
 	if !ok {
 		return
 	}
-	for _, by := range own {
-		st.mu.Lock()
-		one := st.held[by.Key].Newest
-		st.mu.Unlock()
-		if one.Claim > 0 {
-			s.Root.Send(s.PID(to, storeID), putSnapshot{by.Key, one})
+	st.mu.Lock()
+	held := maps.Clone(st.held)
+	st.mu.Unlock()
+	for key, h := range held {
+		if h.Newest.Claim == 0 {
+			continue
+		}
+		if by := s.claimant(h.Newest.Claim); by == s.Rank() || s.engine.Down(by) != nil {
+			s.Root.Send(s.PID(to, storeID), putSnapshot{key, h.Newest})
 		}
 	}
 }
@@ -249,6 +250,9 @@ func (s *System) nextClaim(known uint64) uint64 {
 	size := uint64(s.Size())
 	return (known/size+1)*size + uint64(s.Rank())
 }
+
+// claimant returns the rank that has used a number for a claim.
+func (s *System) claimant(number uint64) int { return int(number % uint64(s.Size())) }
 
 // claimEverywhere makes a claim at all ranks that are not lost, and returns the state of the key at
 // these ranks.
