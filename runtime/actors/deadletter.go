@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -42,7 +43,7 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 			message = &actor.MessageEnvelope{Message: fmt.Sprintf("%T", m), Sender: sender}
 		}
 		// protoactor's dead letter Process publishes its event and answers the sender.
-		s.DeadLetter.SendUserMessage(pid, message)
+		s.publish(pid, m, message)
 		if first != s && sender != nil {
 			// s, the System of a later World, does not deliver to the futures of first.
 			first.endFuture(sender.Id, pid)
@@ -52,6 +53,43 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 		}
 	}
 	s.discard(m)
+}
+
+// publish passes a dead letter to protoactor's dead letter Process. m is the message without its envelope.
+func (s *System) publish(pid *actor.PID, m, message any) {
+	if memory, ok := m.(*runtime.Message); ok {
+		s.letters.Store(memory, nil) // the caller releases the memory
+		defer s.letters.Delete(memory)
+	}
+	s.DeadLetter.SendUserMessage(pid, message)
+}
+
+// letterTime is the time after which a *runtime.Message is released that only protoactor has published as a
+// dead letter. Subscribers may use the message before. protoactor does not tell when the last subscriber has
+// handled an event.
+const letterTime = time.Second
+
+// releaseLetters subscribes to protoactor's dead letters, and releases the arena memory of those that did not
+// pass through deadLetter. They are messages to actors of this rank that have ended. releaseLetters returns a
+// function that ends the subscription.
+func (s *System) releaseLetters() (end func()) {
+	subscription := s.EventStream.Subscribe(func(event any) {
+		d, ok := event.(*actor.DeadLetterEvent)
+		if !ok {
+			return
+		}
+		memory, ok := d.Message.(*runtime.Message)
+		if !ok {
+			return
+		}
+		if _, publishes := s.letters.Load(memory); publishes {
+			return
+		}
+		time.AfterFunc(letterTime, func() {
+			s.deferTask(deferredTask{do: func() { s.discard(memory) }})
+		})
+	})
+	return func() { s.EventStream.Unsubscribe(subscription) }
 }
 
 // discard releases the arena memory of a message.

@@ -100,7 +100,8 @@
 // Reason, and as protoactor's DeadLetterEvent. If the message is a request, its RequestFuture ends
 // with actor.ErrDeadLetter. The RequestFuture ends in the same way if the answer cannot be encoded.
 // An undelivered *runtime.Message is released after the events were published. A message that is sent
-// to an actor of this rank after the actor has ended is published only as protoactor's event.
+// to an actor of this rank after the actor has ended is published only as protoactor's event. If it is
+// a *runtime.Message, it is released one second later.
 //
 // Config.Logger gets a log line for each dead letter and for each panic of an actor, at most ten lines
 // a second in all. The line for a panic contains its source lines. The default Logger writes to

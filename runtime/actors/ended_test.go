@@ -287,3 +287,34 @@ func TestRequestThroughAnEarlierSystem(t *testing.T) {
 		})
 	}))
 }
+
+// TestMessagesToEndedActors sends arena memory to an actor of the own rank that has ended. Subscribers of
+// protoactor's event can read the message, and then it is released.
+func TestMessagesToEndedActors(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s, err := actors.OfConfig(w, unlogged(actors.Config{Patience: time.Millisecond}))
+		require.NoError(t, err)
+		read := make(chan byte, 1)
+		s.EventStream.Subscribe(func(event any) {
+			if d, ok := event.(*actor.DeadLetterEvent); ok {
+				if m, ok := d.Message.(*runtime.Message); ok {
+					read <- m.Bytes()[0]
+				}
+			}
+		})
+		pid, err := s.Spawn(idle(), "x")
+		require.NoError(t, err)
+		require.NoError(t, s.Root.StopFuture(pid).Wait())
+		for _, to := range []*actor.PID{pid, s.PID(0, "no such actor")} {
+			b, err := runtime.Alloc[byte](w, 1000)
+			require.NoError(t, err)
+			b.Bytes()[0] = 7
+			m, err := runtime.NewMessage(b)
+			require.NoError(t, err)
+			s.Root.Send(to, m)
+			require.EqualValues(t, 7, next(t, read))
+			require.Eventually(t, func() bool { return !s.Unreleased(m) }, soon, time.Millisecond)
+		}
+		return nil
+	}))
+}

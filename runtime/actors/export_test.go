@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
@@ -122,4 +123,15 @@ func (st *Store) Holds(key string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.held[key].Newest.Claim > 0
+}
+
+// Unreleased reports whether the memory of a message was not released yet. The serving goroutine
+// examines the message, because it releases messages.
+func (s *System) Unreleased(m *runtime.Message) bool {
+	c := make(chan bool, 1)
+	s.deferTask(deferredTask{do: func() {
+		_, alive := s.world.Bytes(m)
+		c <- alive
+	}})
+	return <-c
 }

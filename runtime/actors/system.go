@@ -99,6 +99,10 @@ type System struct {
 	// deadLetters counts all dead letters. rubbish counts the dead letters whose reason is
 	// codec.ErrMalformed.
 	deadLetters, rubbish atomic.Uint64
+	// letters holds, as keys, each *runtime.Message that deadLetter is publishing.
+	letters sync.Map
+	// endReleases ends the subscription of releaseLetters.
+	endReleases func()
 
 	// local holds the tasks of this rank's goroutines for the serving goroutine.
 	local deferredTasks
@@ -157,6 +161,7 @@ func newSystem(w port.World, cfg Config) *System {
 	}
 	s.ProcessRegistry.RegisterAddressResolver(s.resolve)
 	s.Root.WithSpawnMiddleware(s.spawning)
+	s.endReleases = s.releaseLetters()
 	s.workers = newWorkers(s)
 	s.inbound.init(s)
 	s.engine.SetActorReceiver(&s.inbound)
@@ -171,6 +176,7 @@ func (s *System) close() {
 	close(s.servers.stop)
 	s.stallDetector.close()
 	s.endWaits(s.workers.close())
+	s.endReleases()
 	if !s.shared {
 		s.Shutdown()
 	}
