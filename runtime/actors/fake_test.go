@@ -118,6 +118,19 @@ func TestEpochs(t *testing.T) {
 	require.Equal(t, "new", next(t, in))
 }
 
+// TestFirstLongMessage sends a message that is longer than the arena, and that cannot be handed over, as the
+// first message to an actor. The sender needs no arena memory for it.
+func TestFirstLongMessage(t *testing.T) {
+	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
+	in := inbox(t, all[1], "in", all[1].Worker())
+	dead := letters(all[0])
+	m := make([]byte, 2<<20)
+	m[len(m)-1] = 7
+	all[0].Root.Send(all[0].PID(1, "in"), m)
+	require.Equal(t, m, next(t, in))
+	require.Empty(t, dead)
+}
+
 // actorMessage is the message of the soak test: the sender's rank, a number, and bytes.
 type actorMessage struct {
 	From, Number int

@@ -254,6 +254,9 @@ func (r *remote) post(f *frame, b *payload) (sent bool, err error) {
 func (r *remote) handOver(f *frame, b *payload) (sent bool, err error) {
 	memory, n := b.memory, len(b.bytes)
 	if memory == nil {
+		if err = r.s.engine.Givable(f.stream); err != nil {
+			return false, err // without a copy, for which the arena may have no space
+		}
 		if memory, err = r.s.world.Hold(n); err != nil {
 			return false, fmt.Errorf("message of %d bytes: %w", n, err)
 		}

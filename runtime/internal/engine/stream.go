@@ -181,6 +181,26 @@ func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, 
 	return true, nil
 }
 
+// Givable returns the error of SendActorMemory if it is certain to fail: transport.ErrNotSupported if a handover
+// to the peer is impossible.
+func (e *Engine) Givable(l *Stream) error {
+	e.lock()
+	defer e.unlock()
+	return e.givable(l)
+}
+
+// givable does the work of Givable. mu is held.
+func (e *Engine) givable(l *Stream) error {
+	if err := e.sendable(l); err != nil {
+		return err
+	}
+	l.peer.refresh()
+	if !l.peer.caps.Handover {
+		return transport.ErrNotSupported
+	}
+	return nil
+}
+
 // SendActorMemory sends head and hands over n bytes of arena memory of this rank, whose key is k,
 // through a stream. The receiver owns the memory until Config.Release is called at this rank. cost
 // and the results are as in SendActorMessage. The error may also be transport.ErrNotSupported, if
@@ -189,12 +209,8 @@ func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, 
 func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k transport.Key, n int, cost uint32) (bool, error) {
 	e.lock()
 	defer e.unlock()
-	if err := e.sendable(l); err != nil {
+	if err := e.givable(l); err != nil {
 		return false, err
-	}
-	l.peer.refresh()
-	if !l.peer.caps.Handover {
-		return false, transport.ErrNotSupported
 	}
 	if !l.admits(cost) {
 		return false, nil
