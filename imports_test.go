@@ -89,6 +89,9 @@ var imports = map[string][]string{
 	"runtime/actors/internal/codec": {
 		"runtime/internal/layout", "runtime/internal/value", "github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/reflect/protoregistry",
+		"google.golang.org/protobuf/runtime/protoimpl",
+		// Only tests import the following.
+		"google.golang.org/protobuf/reflect/protodesc", "google.golang.org/protobuf/types/descriptorpb", "google.golang.org/protobuf/types/dynamicpb",
 	},
 	"runtime/actors/internal/deadlock": {},
 

@@ -62,7 +62,9 @@ var types = struct {
 	byName map[string]*Type
 	all    []*Type // by number - NumberDefined
 
-	byType sync.Map // reflect.Type -> *Type
+	// byType has the keys reflect.Type and, for protobuf messages whose Go type serves for several
+	// types, protoreflect.FullName.
+	byType sync.Map // any -> *Type
 	// recent is a direct-mapped cache of byType, indexed by bits of typeWord.
 	recent [256]atomic.Pointer[recentType]
 }{byName: make(map[string]*Type)}
@@ -95,13 +97,13 @@ var (
 // RegisterMessage makes T the Go type of Message.
 func RegisterMessage[T any]() { types.byType.Store(reflect.TypeFor[T](), Message) }
 
-// add assigns a number to c, the Type of t, and returns c. If t has a Type already, add returns that
-// Type. It returns nil if the process has TypesMax types. It panics if another registered type has the
+// add assigns a number to c, enters it in byType with a key, and returns c. If the key has a Type already, add
+// returns that Type. It returns nil if the process has TypesMax types. It panics if another registered type has the
 // same name, because messages of one type would arrive as values of the other.
-func add(t reflect.Type, c *Type) *Type {
+func add(key any, c *Type) *Type {
 	types.mu.Lock()
 	defer types.mu.Unlock()
-	if old, ok := types.byType.Load(t); ok {
+	if old, ok := types.byType.Load(key); ok {
 		return old.(*Type)
 	}
 	taken := types.byName[c.Name] != nil
@@ -114,10 +116,10 @@ func add(t reflect.Type, c *Type) *Type {
 	}
 	c.Number = NumberDefined + uint32(len(types.all))
 	types.all = append(types.all, c)
-	if !taken { // a second type of a protobuf message, such as one of dynamicpb, is received as the first type
+	if !taken { // a second Go type of a protobuf message, such as one of dynamicpb, is received as the first one
 		types.byName[c.Name] = c
 	}
-	types.byType.Store(t, c)
+	types.byType.Store(key, c)
 	return c
 }
 
@@ -139,9 +141,9 @@ func Of(m any) *Type {
 		if !isProto {
 			return nil
 		}
-		added := add(t, protoType(p))
-		if added == nil {
-			return nil
+		added, single := protoOf(p)
+		if added == nil || !single {
+			return added
 		}
 		known = added
 	}

@@ -10,6 +10,10 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
@@ -173,6 +177,32 @@ func TestProtobuf(t *testing.T) {
 	require.True(t, m.Equal(got.(*actor.PID)))
 	_, err = known.Decode([]byte{0xff})
 	require.Error(t, err)
+}
+
+// TestDynamicProtobuf checks that messages of dynamicpb, which share a Go type, arrive as messages of the types
+// that were sent.
+func TestDynamicProtobuf(t *testing.T) {
+	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+		Name: proto.String("dynamic.proto"), Package: proto.String("dynamic"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("First")}, {Name: proto.String("Second")}},
+	}, nil)
+	require.NoError(t, err)
+	var numbers []uint32
+	for range 2 {
+		for i := range 2 {
+			m := dynamicpb.NewMessage(file.Messages().Get(i))
+			c := codec.Of(m)
+			numbers = append(numbers, c.Number)
+			b, err := c.Append(nil, m)
+			require.NoError(t, err)
+			known, err := there(t, m).Type(c.Number)
+			require.NoError(t, err)
+			got, err := known.Decode(b)
+			require.NoError(t, err)
+			require.Equal(t, m.Descriptor().FullName(), got.(proto.Message).ProtoReflect().Descriptor().FullName())
+		}
+	}
+	require.Equal(t, numbers[:2], numbers[2:])
 }
 
 // TestPadding checks that padding is sent as zeros and not as the contents of memory. Values with
