@@ -214,6 +214,7 @@ type first struct {
 	from []*actor.PID // the PIDs of the answer Processes, one for each receiver
 	left atomic.Int32 // number of answers that have not arrived
 	done atomic.Bool  // an answer was forwarded, or the requester has ended
+	met  bool         // the requester is of this rank and existed when it sent the request
 }
 
 // firstPrefix begins the ids of answer Processes. The ids are like those of futures. Therefore other ranks
@@ -224,6 +225,8 @@ const firstPrefix = futurePrefix + "first"
 func newFirst(s *System, to *actor.PID, n int) *first {
 	s.fence(to)
 	f := &first{s: s, to: to}
+	_, f.met = s.ProcessRegistry.GetLocal(to.Id)
+	f.met = f.met && to.Address == s.Address()
 	f.left.Store(int32(n))
 	for range n {
 		pid, _ := s.ProcessRegistry.Add(&answer{first: f}, firstPrefix+s.ProcessRegistry.NextId())
@@ -243,10 +246,11 @@ func (f *first) end() bool {
 	return true
 }
 
-// over reports whether the request has ended, and removes the answer Processes if the requester is a future
-// that has ended. That a requester of another rank has ended is not known.
+// over reports whether the request has ended, and removes the answer Processes if the requester is of this rank
+// and has ended. That a requester of another rank has ended is not known. An actor that did not exist yet when
+// the request was sent is still expected.
 func (f *first) over() bool {
-	if _, waits := f.s.ProcessRegistry.GetLocal(f.to.Id); !waits && f.s.isFuture(f.to) {
+	if _, exists := f.s.ProcessRegistry.GetLocal(f.to.Id); !exists && (f.met || f.s.isFuture(f.to)) {
 		f.end()
 	}
 	return f.done.Load()

@@ -234,3 +234,26 @@ func TestFirstAnswerAlone(t *testing.T) {
 		require.LessOrEqual(t, s.Questions(), 2*few)
 	})
 }
+
+// TestFirstAnswerToEndedActors checks that nothing remains of requests whose requesters have ended if no
+// receiver answers them.
+func TestFirstAnswerToEndedActors(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		const n, few = 300, 64
+		s := all[0]
+		mute, err := s.Spawn(actor.PropsFromFunc(func(actor.Context) {}), "mute")
+		require.NoError(t, err)
+		router, err := s.Route(actors.FirstAnswer, "", mute)
+		require.NoError(t, err)
+		for range n {
+			pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().(*actor.Started); ok {
+					c.Request(router, 1)
+				}
+			}), "")
+			require.NoError(t, err)
+			require.NoError(t, s.Root.StopFuture(pid).Wait())
+		}
+		require.LessOrEqual(t, s.Futures(), few+1)
+	})
+}
