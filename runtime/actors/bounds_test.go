@@ -67,6 +67,41 @@ func TestSelfFlood(t *testing.T) {
 	}
 }
 
+// block is plain data. Two blocks exceed the outbox of small.
+type block struct{ Bytes [5 << 10]byte }
+
+func init() { actors.RegisterType[block]() }
+
+// TestOutboxCountsPlainData lets an actor send blocks to an actor of another rank that does not take them.
+// Those that exceed the credit and the outbox must become dead letters.
+func TestOutboxCountsPlainData(t *testing.T) {
+	local(t, 2, small, func(all []*actors.System) {
+		const n = 100 // twice the window of the stream
+		s, gate, sent := all[0], make(chan struct{}), make(chan struct{})
+		defer close(gate)
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(*block); ok {
+				<-gate
+			}
+		}), "slow")
+		require.NoError(t, err)
+		dead := letters(s)
+		pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(string); ok {
+				for range n {
+					c.Send(s.PID(1, "slow"), new(block))
+				}
+				close(sent)
+			}
+		}), "sender")
+		require.NoError(t, err)
+		s.Root.Send(pid, "go")
+		await(t, sent)
+		require.Greater(t, len(dead), n/4)
+		require.ErrorIs(t, next(t, dead), actors.ErrMailboxFull)
+	})
+}
+
 // chatter is an actor. For each message that it gets, it sends its neighbour a number of messages (factor).
 type chatter struct {
 	next   *actor.PID

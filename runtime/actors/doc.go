@@ -77,7 +77,9 @@
 //
 // The messages that wait for an actor are bounded in bytes. Config.Mailbox is the bound for the
 // messages from the actor's own rank. For every other rank, 256 KiB is the bound for the messages
-// from that rank. Beyond these bounds
+// from that rank. Every message counts a fixed number of bytes. The bytes of a message of another rank
+// count as they were sent, but at most 64 KiB of a message. Of the messages from the own rank, only
+// those of the types []byte, string and *runtime.Message count their length, too. Beyond these bounds
 //
 //   - a Tell of an actor does not block. The message waits in the sending actor's outbox, and that
 //     actor does not run until its outbox is empty. If the outbox exceeds Config.Outbox bytes,

@@ -205,7 +205,8 @@ func (m *mailbox) accept(items []item, p *inbound) {
 	}
 }
 
-// weight returns the bytes that a message of this rank counts against Config.Mailbox and Config.Outbox.
+// weight returns the bytes that a message of this rank counts against Config.Mailbox and Config.Outbox. The size
+// of a message of another type is not known without a search for its type, which costs too much for each message.
 func weight(message any) uint32 {
 	n := 0
 	switch m := actor.UnwrapEnvelopeMessage(message).(type) {

@@ -15,7 +15,7 @@ func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 		r.block(pid, message, o)
 		return
 	}
-	bytes := weight(o.content)
+	bytes := weight(o.content) + uint32(min(o.codec.Size, 1<<30))
 	begins, held := r.s.hold(who, r, int64(bytes))
 	if !held {
 		r.s.deadLetter(pid, message, ErrMailboxFull)

@@ -19,11 +19,13 @@ import (
 
 // Config tunes the actors of a rank. The zero value is the default.
 type Config struct {
-	// Mailbox bounds the bytes of messages from an actor's own rank that wait for the actor.
-	// The default is 8 MiB.
+	// Mailbox bounds the bytes of messages from an actor's own rank that wait for the actor. A message
+	// counts 64 bytes; a []byte, a string and a *runtime.Message also count their length. The size of a
+	// message of another type is not known. The default is 8 MiB.
 	Mailbox int
 	// Outbox bounds the bytes of messages of one actor that wait for credit or for space in
-	// mailboxes. The default is 8 MiB.
+	// mailboxes. They count as for Mailbox; a message to another rank whose type is plain data also
+	// counts its size. The default is 8 MiB.
 	Outbox int
 	// Patience is the time for which messages wait for an actor that does not exist yet.
 	// The default is 5 s.

@@ -15,7 +15,7 @@ const slabBytes = 512
 func registerPlain[T any](l *layout.Layout) {
 	text := l.Text()
 	size := l.Size
-	plain := Type{Layout: text, Copied: true}
+	plain := Type{Layout: text, Copied: true, Size: size}
 	plain.Append = func(b []byte, m any) ([]byte, error) {
 		v := bytesIn(m, size)
 		if v == nil {

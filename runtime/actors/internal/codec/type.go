@@ -50,6 +50,9 @@ type Type struct {
 	// Copied reports whether Decode only copies bytes and runs no code of the program, so that it
 	// may be called under a lock.
 	Copied bool
+	// Size is the length of the encoding if it is the same for all values, because their bytes are sent;
+	// otherwise 0.
+	Size int
 	// slab returns a function like Decode that allocates several values at once. One goroutine at a
 	// time may call that function. slab is nil if the type has no such function.
 	slab func() func(b []byte) (any, error)
