@@ -24,7 +24,7 @@ type roaming struct {
 	to *actor.PID
 }
 
-var _ actor.Process = (*roaming)(nil)
+var _ forwarder = (*roaming)(nil)
 
 // SpawnAmong starts an actor that exists once among some ranks. The actor is at the first of these
 // ranks that is not lost. When that rank is lost, the actor is started again at the next of the
@@ -123,6 +123,12 @@ func (r *roaming) where() *actor.PID {
 	defer r.mu.Unlock()
 	return r.to
 }
+
+// receiver implements forwarder.
+func (r *roaming) receiver(any) *actor.PID { return r.where() }
+
+// members implements forwarder.
+func (r *roaming) members() []*actor.PID { return []*actor.PID{r.where()} }
 
 // SendUserMessage implements actor.Process.
 func (r *roaming) SendUserMessage(_ *actor.PID, message any) { r.s.Root.Send(r.where(), message) }

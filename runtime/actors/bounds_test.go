@@ -130,34 +130,44 @@ func testCycleOfThree(t *testing.T) {
 	t.Helper()
 	for name, mode := range modes {
 		for _, ranks := range []int{1, 3} {
-			t.Run(fmt.Sprint(name, " ", ranks), func(t *testing.T) {
-				local(t, ranks, small, func(all []*actors.System) {
-					var taken [3]atomic.Int64
-					var pids []*actor.PID
-					var full atomic.Int64
-					for i := range 3 {
-						s := all[i%ranks]
-						s.EventStream.Subscribe(func(e any) {
-							if d, ok := e.(*actors.DeadLetter); ok && errors.Is(d, actors.ErrMailboxFull) {
-								full.Add(1)
-							}
-						})
-						next := s.PID((i+1)%3%ranks, string(rune('a'+(i+1)%3)))
-						pid, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return &chatter{next, &taken[i], 3} }, mode(s)), string(rune('a'+i)))
-						require.NoError(t, err)
-						pids = append(pids, pid)
-					}
-					all[0].Root.Send(pids[0], make([]byte, 1000))
-					require.Eventually(t, func() bool {
-						return full.Load() > 10 && taken[0].Load() > 1000 && taken[1].Load() > 1000 && taken[2].Load() > 1000
-					}, soon, time.Millisecond)
-					for i, pid := range pids {
-						require.NoError(t, all[i%ranks].Root.StopFuture(pid).Wait())
-					}
-				})
-			})
+			t.Run(fmt.Sprint(name, " ", ranks), func(t *testing.T) { testCycle(t, ranks, mode, "") })
+			t.Run(fmt.Sprint(name, " ", ranks, " router"), func(t *testing.T) { testCycle(t, ranks, mode, "router ") })
 		}
 	}
+}
+
+// testCycle tests a cycle of three actors. If prefix is not empty, they send to routers in front of the actors,
+// whose names have this prefix.
+func testCycle(t *testing.T, ranks int, mode func(*actors.System) actor.PropsOption, prefix string) {
+	t.Helper()
+	local(t, ranks, small, func(all []*actors.System) {
+		var taken [3]atomic.Int64
+		var pids []*actor.PID
+		var full atomic.Int64
+		for i := range 3 {
+			s := all[i%ranks]
+			s.EventStream.Subscribe(func(e any) {
+				if d, ok := e.(*actors.DeadLetter); ok && errors.Is(d, actors.ErrMailboxFull) {
+					full.Add(1)
+				}
+			})
+			next := s.PID((i+1)%3%ranks, prefix+string(rune('a'+(i+1)%3)))
+			pid, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return &chatter{next, &taken[i], 3} }, mode(s)), string(rune('a'+i)))
+			require.NoError(t, err)
+			if prefix != "" {
+				_, err := s.Route(actors.RoundRobin, prefix+pid.Id, pid)
+				require.NoError(t, err)
+			}
+			pids = append(pids, pid)
+		}
+		all[0].Root.Send(pids[0], make([]byte, 1000))
+		require.Eventually(t, func() bool {
+			return full.Load() > 10 && taken[0].Load() > 1000 && taken[1].Load() > 1000 && taken[2].Load() > 1000
+		}, soon, time.Millisecond)
+		for i, pid := range pids {
+			require.NoError(t, all[i%ranks].Root.StopFuture(pid).Wait())
+		}
+	})
 }
 
 // TestBackPressureThroughAChain checks a chain of actors whose last actor is slow. No message may

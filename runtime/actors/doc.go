@@ -86,6 +86,11 @@
 //     further messages become dead letters with the reason ErrMailboxFull;
 //   - a Tell of any other goroutine waits.
 //
+// A router, or the PID of an actor of SpawnAmong, forwards the messages of other ranks at once. If a
+// message has one receiver, which is of the router's rank, the message counts against the 256 KiB of the
+// router until the receiver takes it. The messages that a router forwards to further ranks or to several
+// receivers are not bounded.
+//
 // A rank that has not called Of stores messages for its actors, up to 4 MiB and for 30 s. Messages
 // beyond 4 MiB become dead letters at their senders with the reason ErrNoActors. After 30 s, all
 // stored and later messages become such dead letters. From then on senders do not block, and watches

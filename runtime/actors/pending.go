@@ -162,7 +162,8 @@ func (p *pendingActors) close(s *System) {
 }
 
 // give delivers a letter to a Process. A mailbox of this package returns the letter's credit when the
-// actor takes the message; for any other Process, give returns the credit at once.
+// actor takes the message. A forwarder passes the letter on with its credit if possible. For any other
+// Process, give returns the credit at once.
 func (l letter) give(s *System, to actor.Process) {
 	if l.in != nil {
 		l.in.existed.Store(true)
@@ -179,6 +180,12 @@ func (l letter) give(s *System, to actor.Process) {
 		if box, ok := s.boxes.Load(l.pid.Id); ok {
 			box.(*mailbox).postArrived(item{message: l.message, in: l.in, cost: l.cost})
 			return
+		}
+		if f, ok := to.(forwarder); ok {
+			if pid := f.receiver(l.message); pid != nil {
+				l.forward(s, pid)
+				return
+			}
 		}
 		l.in.repay(l.cost)
 		to.SendUserMessage(l.pid, l.message)

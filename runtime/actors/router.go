@@ -52,7 +52,7 @@ type router struct {
 	room     int      // when open has this length, requests that have ended are removed
 }
 
-var _ actor.Process = (*router)(nil)
+var _ forwarder = (*router)(nil)
 
 // Route makes a router in front of actors of any ranks and returns its PID, which is used like the PID
 // of an actor. Actors that end are removed from the router. If name is "", the router gets a generated
@@ -90,24 +90,50 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 	case len(to) == 0:
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: the router has no receivers", ErrStopped))
 	case r.how == RoundRobin:
-		r.s.Root.Send(to[(r.turn.Add(1)-1)%uint64(len(to))], message)
+		r.s.Root.Send(r.inTurn(to), message)
 	case r.how == ConsistentHash:
-		h, ok := m.(Hasher)
-		if !ok {
-			r.s.deadLetter(pid, message, fmt.Errorf("%w: %T has no method Hash", ErrRoute, m))
+		t, err := byHash(to, m)
+		if err != nil {
+			r.s.deadLetter(pid, message, err)
 			return
 		}
-		var key string
-		if err := codec.Contained(func() error { key = h.Hash(); return nil }); err != nil {
-			r.s.deadLetter(pid, message, fmt.Errorf("%w: %T: %w", ErrRoute, m, err))
-			return
-		}
-		r.s.Root.Send(heaviest(to, key), message)
+		r.s.Root.Send(t, message)
 	case codec.Of(m) == codec.Message:
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrRoute, m))
 	default:
 		r.pass(to, message)
 	}
+}
+
+// receiver implements forwarder.
+func (r *router) receiver(message any) *actor.PID {
+	to := r.members()
+	m := actor.UnwrapEnvelopeMessage(message)
+	switch _, poison := m.(*actor.PoisonPill); {
+	case poison || len(to) == 0:
+	case r.how == RoundRobin:
+		return r.inTurn(to)
+	case r.how == ConsistentHash:
+		t, _ := byHash(to, m)
+		return t
+	}
+	return nil
+}
+
+// inTurn returns the next receiver of RoundRobin.
+func (r *router) inTurn(to []*actor.PID) *actor.PID { return to[(r.turn.Add(1)-1)%uint64(len(to))] }
+
+// byHash returns the receiver of a message of ConsistentHash.
+func byHash(to []*actor.PID, m any) (*actor.PID, error) {
+	h, ok := m.(Hasher)
+	if !ok {
+		return nil, fmt.Errorf("%w: %T has no method Hash", ErrRoute, m)
+	}
+	var key string
+	if err := codec.Contained(func() error { key = h.Hash(); return nil }); err != nil {
+		return nil, fmt.Errorf("%w: %T: %w", ErrRoute, m, err)
+	}
+	return heaviest(to, key), nil
 }
 
 // pass passes a message to all receivers. Their answers to a request of FirstAnswer go to a first.

@@ -3,6 +3,7 @@ package actors_test
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -256,4 +257,61 @@ func TestFirstAnswerToEndedActors(t *testing.T) {
 		}
 		require.LessOrEqual(t, s.Futures(), few+1)
 	})
+}
+
+// TestRoutersKeepTheCredit sends messages of another rank through forwarders to an actor that does not take
+// them. The sender must wait for credit, and all messages must arrive when the actor takes them.
+func TestRoutersKeepTheCredit(t *testing.T) {
+	route := func(how actors.Routing) func(*actors.System, *actor.Props) error {
+		return func(s *actors.System, slow *actor.Props) error {
+			if _, err := s.Spawn(slow, "slow"); err != nil {
+				return err
+			}
+			_, err := s.Route(how, "router", s.PID(1, "slow"))
+			return err
+		}
+	}
+	for name, test := range map[string]struct {
+		id    string
+		start func(s *actors.System, slow *actor.Props) error
+	}{
+		"in turn": {"router", route(actors.RoundRobin)},
+		"by hash": {"router", route(actors.ConsistentHash)},
+		"among": {"among$slow", func(s *actors.System, slow *actor.Props) error {
+			_, err := s.SpawnAmong(slow, "slow", 1)
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			local(t, 2, small, func(all []*actors.System) {
+				const n, window = 5000, 256 << 10 / 136 // a message takes a credit of 136 bytes
+				gate, got := make(chan struct{}), make(chan keyed, n)
+				require.NoError(t, test.start(all[1], actor.PropsFromFunc(func(c actor.Context) {
+					if m, ok := c.Message().(keyed); ok {
+						<-gate
+						got <- m
+					}
+				})))
+				_, err := all[1].Spawn(idle(), "idle")
+				require.NoError(t, err)
+				to := all[0].PID(1, test.id)
+				var sent atomic.Int64
+				go func() {
+					for i := range n {
+						all[0].Root.Send(to, keyed{int64(i)})
+						sent.Add(1)
+					}
+				}()
+				require.Eventually(t, func() bool { return all[0].Waiting() && sent.Load() == window }, soon, time.Millisecond)
+				for range 100 { // the answers come after credit that was returned
+					ask(t, all[0], all[0].PID(1, "idle"), 1)
+				}
+				require.EqualValues(t, window, sent.Load())
+				close(gate)
+				for i := range n {
+					require.Equal(t, keyed{int64(i)}, next(t, got))
+				}
+			})
+		})
+	}
 }

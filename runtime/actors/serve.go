@@ -198,6 +198,9 @@ func (p *inbound) handIn(a *arrival) (woke bool) {
 		if box != nil {
 			p.flush()
 			p.s.probed(a.message.(deadlock.Probe), box)
+		} else if f, ok := process.(forwarder); ok {
+			p.flush()
+			p.s.probedForwarder(a.message.(deadlock.Probe), f)
 		}
 		return process != nil
 	case l.system:

@@ -1,0 +1,49 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
+)
+
+// forwarder is a Process without mailbox that forwards messages to actors. A message of another rank keeps its
+// credit until the receiver takes it, if the message has one receiver and the receiver's mailbox is of this rank
+// and of this package. Otherwise the forwarder returns the credit at once.
+type forwarder interface {
+	actor.Process
+	// receiver chooses the receiver of a message. It returns nil if the message is not for one receiver;
+	// SendUserMessage then handles the message.
+	receiver(message any) *actor.PID
+	// members returns all possible receivers.
+	members() []*actor.PID
+}
+
+// forward passes a letter to a receiver that a forwarder has chosen.
+func (l letter) forward(s *System, to *actor.PID) {
+	if box := s.mailboxOf(to); box != nil {
+		box.postArrived(item{message: l.message, in: l.in, cost: l.cost})
+		return
+	}
+	l.in.repay(l.cost)
+	s.Root.Send(to, l.message)
+}
+
+// mailboxOf returns the mailbox of an actor of this rank for which no letters wait, otherwise nil.
+func (s *System) mailboxOf(pid *actor.PID) *mailbox {
+	if pid.Address != s.Address() || s.pending.has(pid.Id) {
+		return nil
+	}
+	box, _ := s.boxes.Load(pid.Id)
+	m, _ := box.(*mailbox)
+	return m
+}
+
+// probedForwarder handles a probe that has reached a forwarder. An actor that waits for the forwarder waits for
+// its receivers.
+func (s *System) probedForwarder(p deadlock.Probe, f forwarder) {
+	for _, pid := range f.members() {
+		if m := s.mailboxOf(pid); m != nil {
+			s.probed(p, m)
+		}
+	}
+}
