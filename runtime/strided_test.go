@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,4 +51,31 @@ func TestStrided(t *testing.T) {
 		_, err = runtime.RecvStrided[int](c, nil, none, 0, 9)
 		require.NoError(t, err)
 	})
+}
+
+// A strided receive that ends without a message leaves its elements unchanged, and its Status is empty.
+func TestStridedReceiveWithoutAMessage(t *testing.T) {
+	receives := map[string]func(c *runtime.Comm, buf []int, s runtime.Strided) (runtime.Status, error){
+		"RecvStrided": func(c *runtime.Comm, buf []int, s runtime.Strided) (runtime.Status, error) {
+			return runtime.RecvStrided(c, buf, s, 0, 2)
+		},
+		"IrecvStrided": func(c *runtime.Comm, buf []int, s runtime.Strided) (runtime.Status, error) {
+			return runtime.IrecvStrided(c, buf, s, 0, 2).Wait()
+		},
+	}
+	for name, receive := range receives {
+		local(t, 1, func(c *runtime.Comm) {
+			// The record of this receive is used again.
+			require.NoError(t, runtime.Send(c, []int{1, 2, 3}, 0, 1))
+			_, err := runtime.Recv(c, make([]int, 3), 0, 1)
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			buf := []int{10, 11, 12, 13, 14, 15}
+			s, err := receive(c.WithContext(ctx), buf, runtime.Strided{Count: 3, Block: 1, Stride: 2})
+			require.ErrorIs(t, err, context.Canceled, name)
+			require.Zero(t, s.Count(), name)
+			require.Equal(t, []int{10, 11, 12, 13, 14, 15}, buf, name)
+		})
+	}
 }

@@ -131,6 +131,7 @@ func (e *Engine) arriveHandover(p *peer, h header, payload []byte) error {
 // if it is in the arena of this rank, that is, if the message is from this rank to itself.
 func (e *Engine) takeOver(r *Request, tag int32, typ Type, k transport.Key, length int, b []byte) {
 	p, err := r.peer, error(nil)
+	r.phase = phaseMoving
 	if p.tr != nil {
 		b, err = p.ep.Map(k, length)
 	}

@@ -170,3 +170,47 @@ func TestMarkDownAfterLoss(t *testing.T) {
 	e.MarkDown(0, errors.New("signal 9"))
 	require.Equal(t, []int{1}, s.down)
 }
+
+// TestStatusOfAReceiveWithoutAMessage checks that a receive which ends before the match has an empty
+// Status, although its record was used for a message before.
+func TestStatusOfAReceiveWithoutAMessage(t *testing.T) {
+	cause := errors.New("the test ends it")
+	ends := map[string]func(w *world, r engine.Handle){
+		"cancellation":       func(_ *world, r engine.Handle) { r.Cancel() },
+		"death of the peer":  func(w *world, _ engine.Handle) { w.engines[0].MarkDown(1, cause) },
+		"end of the context": func(w *world, _ engine.Handle) { w.engines[0].Break(1, cause) },
+		"end of the engine":  func(w *world, _ engine.Handle) { w.engines[0].Abort(cause) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+			e := w.engines[0]
+			require.NoError(t, w.engines[1].Send(none, at(0, 3), 5, []byte("before"), engine.Standard, 0))
+			s, err := e.Recv(none, at(1, 3), 5, make([]byte, 6), 0)
+			require.NoError(t, err)
+			require.Equal(t, engine.Status{Source: 1, Tag: 3, Bytes: 6, Type: 5}, s)
+			r := e.Irecv(at(1, 4), 5, make([]byte, 6), 0)
+			end(w, r)
+			s, err = r.Wait(none)
+			require.Error(t, err)
+			require.Equal(t, engine.Status{}, s)
+		})
+	}
+}
+
+// TestLossDuringATruncatedMessage loses the sender of a message that is longer than the buffer while its
+// bytes are still to come. The receive must return the loss, not the truncation.
+func TestLossDuringATruncatedMessage(t *testing.T) {
+	s, e := newStranger(t)
+	r := e.Irecv(at(1, 9), 0, make([]byte, 100), 0)
+	announced := make([]byte, 24)
+	announced[0] = 200
+	s.frames = []strange{{peer: 1, h: transport.Header{A: 2 | 1<<32, B: 9}, body: announced}}
+	e.Iprobe(nowhere)
+	require.Len(t, s.sent, 1, "it asks for the bytes")
+	s.down = []int{1}
+	status, err := r.Wait(none)
+	var down *engine.PeerError
+	require.ErrorAs(t, err, &down)
+	require.Equal(t, engine.Status{Source: 1, Tag: 9}, status)
+}

@@ -127,15 +127,20 @@ func (r *Request) carried() Message {
 	return m
 }
 
-// complete ends a request and wakes the goroutine that waits for it. If the request has no error
-// yet, err becomes its error. From then on the engine does not access the slice. If the field given
-// of the request is set, complete also frees its record, because no goroutine will take the result.
+// complete ends a request and wakes the goroutine that waits for it. An err that is not nil becomes the
+// error of the request, also instead of a truncation: the bytes have not arrived. From then on the engine
+// does not access the slice. If the field given of the request is set, complete also frees its record,
+// because no goroutine will take the result.
 func (e *Engine) complete(r *Request, err error) {
 	if r.phase == phaseDone {
 		return
 	}
-	if r.err == nil {
+	if err != nil {
 		r.err = err
+		if r.phase != phaseMoving {
+			r.status = Status{} // no message was matched, and the record may have the status of an earlier one
+		}
+		r.status.Bytes = 0
 	}
 	if r.exposed {
 		e.unexpose(r)

@@ -199,6 +199,7 @@ func TestDeathAtEveryStep(t *testing.T) {
 					if errors.As(err, &lost) {
 						require.Equal(t, peer, lost.Rank)
 						require.ErrorIs(t, err, transport.ErrPeerDown)
+						require.Zero(t, status.Bytes, "after %d steps", steps)
 					} else {
 						require.NoError(t, err, "after %d steps", steps)
 						if victim == 0 {
