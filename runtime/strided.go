@@ -21,9 +21,9 @@ func (s Strided) check(n int) error {
 	switch {
 	case s.Count < 0 || s.Block < 0 || s.Count > 1 && s.Stride < s.Block:
 		return fmt.Errorf("%w: %+v", ErrArgument, s)
-	case s.Len() == 0:
+	// Products such as s.Len could overflow here.
+	case s.Count == 0 || s.Block == 0:
 		return nil
-	// A product could overflow here.
 	case s.Block > n || s.Count > 1 && (n-s.Block)/(s.Count-1) < s.Stride:
 		return fmt.Errorf("%w: %+v reaches beyond %d elements", ErrArgument, s, n)
 	}

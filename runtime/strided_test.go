@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,4 +79,30 @@ func TestStridedReceiveWithoutAMessage(t *testing.T) {
 			require.Equal(t, []int{10, 11, 12, 13, 14, 15}, buf, name)
 		})
 	}
+}
+
+// A description that reaches beyond the slice is refused, also if the number of its elements overflows.
+func TestStridedRefusesWhatDoesNotFit(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		buf := make([]int, 4)
+		for _, s := range []runtime.Strided{
+			{Count: -1, Block: 1, Stride: 1},
+			{Count: 1, Block: -1, Stride: 1},
+			{Count: 2, Block: 2, Stride: 1},
+			{Count: 2, Block: 1, Stride: 4},
+			{Count: 1, Block: 5, Stride: 5},
+			{Count: 1 << 32, Block: 1 << 32, Stride: 1 << 32},
+			{Count: 1 << 62, Block: 4, Stride: 4},
+			{Count: math.MaxInt, Block: 2, Stride: 2},
+			{Count: 1, Block: math.MaxInt, Stride: math.MaxInt},
+		} {
+			require.ErrorIs(t, runtime.SendStrided(c, buf, s, 0, 0), runtime.ErrArgument, "%+v", s)
+			_, err := runtime.RecvStrided(c, buf, s, 0, 0)
+			require.ErrorIs(t, err, runtime.ErrArgument, "%+v", s)
+			_, err = runtime.IsendStrided(c, buf, s, 0, 0).Wait()
+			require.ErrorIs(t, err, runtime.ErrArgument, "%+v", s)
+			_, err = runtime.IrecvStrided(c, buf, s, 0, 0).Wait()
+			require.ErrorIs(t, err, runtime.ErrArgument, "%+v", s)
+		}
+	})
 }
