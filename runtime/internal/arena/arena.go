@@ -286,6 +286,13 @@ func (a *Arena) release(s *span) {
 // cool returns the memory of a free hot span to the operating system. The span is then
 // cold, and its bytes are zeros. If Discard fails, cool returns false, and s stays hot.
 func (a *Arena) cool(s *span) bool {
+	if a.guarded {
+		b := s.bytes(s.off, s.n)
+		if Guard(b, false) != nil { // Discard may write to the pages
+			return false
+		}
+		defer func() { _ = Guard(b, true) }() // see release
+	}
 	if a.mem.Discard(s.off, s.n) != nil {
 		return false
 	}

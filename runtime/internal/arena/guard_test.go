@@ -20,12 +20,18 @@ func faults(b []byte) (yes bool) {
 
 var sink byte
 
-func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
+// guarded returns memory whose pages can be closed.
+func guarded(t *testing.T) *memory {
+	t.Helper()
 	const size = 4 << 20
 	mapped, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, syscall.Munmap(mapped)) })
-	mem := &memory{size: size, whole: mapped}
+	return &memory{size: size, whole: mapped}
+}
+
+func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
+	mem := guarded(t)
 	a := arena.New(mem, arena.Config{Guarded: true})
 	for _, n := range []int{8, 100000} {
 		freed, neighbour := newLease(t, a, n), newLease(t, a, n)
@@ -51,5 +57,21 @@ func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
 		require.NoError(t, a.Free(again))
 	}
 	// At the end, make all memory accessible again, because code after the test may access it.
-	require.NoError(t, arena.Guard(mapped, false))
+	require.NoError(t, arena.Guard(mem.whole, false))
+}
+
+// TestGuardedArenaReturnsMemory frees more memory than the arena keeps. The arena then discards closed pages.
+func TestGuardedArenaReturnsMemory(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	mem := guarded(t)
+	a := arena.New(mem, arena.Config{Guarded: true, Keep: -1})
+	l := newLease(t, a, 100000)
+	l.Bytes[0] = 1
+	require.NotPanics(t, func() { require.NoError(t, a.Free(l)) })
+	require.Len(t, mem.discarded, 1)
+	require.True(t, faults(l.Bytes))
+	again := newLease(t, a, 100000)
+	require.Equal(t, l.Off, again.Off)
+	require.Zero(t, again.Bytes[0], "discarded")
+	require.NoError(t, arena.Guard(mem.whole, false))
 }
