@@ -217,7 +217,7 @@ func (w *actorPort) Give(message any, to int) (port.Gift, error) {
 func (w *actorPort) Given(message any, g port.Gift, to int) {
 	b := &message.(*Message).buffer
 	// The memory is in flight, so Confirm cannot fail.
-	_ = w.memory.arena.Confirm(g.Lease)
+	_ = w.memory.arena.Confirm(g.Lease, false)
 	b.finish(bufferSent)
 	b.dest = int32(to)
 }

@@ -183,12 +183,12 @@ func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
 	if err != nil {
 		return err
 	}
-	err = c.engine.SendHandover(c.ctx, to, e.typ, a.Key(given.Off), b.lease.Bytes, 0)
+	reads, err := c.engine.SendHandover(c.ctx, to, e.typ, a.Key(given.Off), b.lease.Bytes, 0)
 	if err != nil {
 		b.lease, _ = a.Regain(given) // the memory is in flight, so Regain cannot fail
 		return err
 	}
-	return a.Confirm(given)
+	return a.Confirm(given, reads)
 }
 
 // forward sends a Buffer whose memory belongs to another rank: it hands over a copy.

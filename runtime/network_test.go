@@ -65,6 +65,13 @@ func crossBuffers(c *runtime.Comm) error {
 	return nil
 }
 
+// With GORUN_DEBUG=1, the memory of a Buffer that is sent to another node stays readable until the network
+// has sent it.
+func TestDebugReadsABufferUntilItIsSent(t *testing.T) {
+	r := launch(t, 2, "cross", "-transport", "rdma", "-x", "GORUN_DEBUG=1")
+	require.Zero(t, r.code, r.errors)
+}
+
 // In a job on two nodes, ranks use shared memory within a node and the network between nodes, and
 // Explain says so.
 func TestNodesSpeakByNetwork(t *testing.T) {

@@ -186,7 +186,7 @@ func TestRecentSizesCostNoAllocation(t *testing.T) {
 		require.Zero(t, testing.AllocsPerRun(100, func() {
 			l, _ := a.Alloc(n)
 			given, err := a.Give(l, 1)
-			if err != nil || a.Confirm(given) != nil || a.Return(uint64(l.Off), 1) != nil {
+			if err != nil || a.Confirm(given, false) != nil || a.Return(uint64(l.Off), 1) != nil {
 				t.Fatal(err)
 			}
 		}), "%d bytes given away", n)

@@ -43,9 +43,16 @@ func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
 		given, err := a.Give(neighbour, 1)
 		require.NoError(t, err)
 		require.False(t, faults(neighbour.Bytes), "the engine may have to copy it")
-		require.NoError(t, a.Confirm(given))
+		require.NoError(t, a.Confirm(given, false))
 		require.True(t, faults(neighbour.Bytes))
 		require.NoError(t, a.Return(uint64(given.Off), 1))
+
+		read, err := a.Give(newLease(t, a, n), 1)
+		require.NoError(t, err)
+		require.NoError(t, a.Confirm(read, true))
+		require.False(t, faults(read.Bytes), "the engine still reads it")
+		require.NoError(t, a.Return(uint64(read.Off), 1))
+		require.True(t, faults(read.Bytes))
 
 		own := give(t, a, newLease(t, a, n), 0)
 		require.False(t, faults(own.Bytes), "this rank is the receiver too")

@@ -56,8 +56,9 @@ func (a *Arena) inFlight(op string, given Lease) (*lease, *span, error) {
 }
 
 // Confirm ends the flight of memory after the message with the memory was sent. From then on, this rank must not
-// access the memory. If the holder has returned the memory already, Confirm frees it.
-func (a *Arena) Confirm(given Lease) error {
+// access the memory, except that the engine may read it until its Return if reads is true. If the holder
+// has returned the memory already, Confirm frees it.
+func (a *Arena) Confirm(given Lease, reads bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e, s, err := a.inFlight("confirm", given)
@@ -65,7 +66,7 @@ func (a *Arena) Confirm(given Lease) error {
 		return err
 	}
 	e.flight = false
-	if a.guarded && e.holder != a.rank {
+	if a.guarded && !reads && e.holder != a.rank {
 		// If Guard fails, the pages stay accessible, which only weakens the diagnosis.
 		_ = Guard(s.bytes(s.off, s.n), true)
 	}

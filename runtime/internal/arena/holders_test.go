@@ -21,7 +21,7 @@ func give(t *testing.T, a *arena.Arena, l arena.Lease, rank int) arena.Lease {
 	t.Helper()
 	given, err := a.Give(l, rank)
 	require.NoError(t, err)
-	require.NoError(t, a.Confirm(given))
+	require.NoError(t, a.Confirm(given, false))
 	return given
 }
 
@@ -34,7 +34,7 @@ func TestGivenMemoryComesBackByReturn(t *testing.T) {
 
 		_, err := a.Give(l, 6)
 		require.ErrorIs(t, err, arena.ErrStale, "it is not ours any more")
-		require.ErrorIs(t, a.Confirm(given), arena.ErrStale, "confirmed twice")
+		require.ErrorIs(t, a.Confirm(given, false), arena.ErrStale, "confirmed twice")
 		require.ErrorIs(t, a.Free(l), arena.ErrStale)
 		require.ErrorIs(t, a.Return(uint64(l.Off), 6), arena.ErrNotHeld)
 		require.ErrorIs(t, a.Return(uint64(l.Off), 3), arena.ErrNotHeld)
@@ -88,13 +88,13 @@ func TestMemoryInFlightIsNotReused(t *testing.T) {
 		require.Len(t, back.Bytes, 100)
 		_, err = a.Regain(given)
 		require.ErrorIs(t, err, arena.ErrStale)
-		require.ErrorIs(t, a.Confirm(given), arena.ErrStale)
+		require.ErrorIs(t, a.Confirm(given, false), arena.ErrStale)
 		require.ErrorIs(t, a.Return(uint64(l.Off), 1), arena.ErrNotHeld)
 
 		given, err = a.Give(back, 1)
 		require.NoError(t, err)
 		end(given)
-		require.NoError(t, a.Confirm(given))
+		require.NoError(t, a.Confirm(given, false))
 		_, err = a.Regain(given)
 		require.ErrorIs(t, err, arena.ErrStale)
 		a.TakeBack(1)

@@ -140,7 +140,7 @@ func (m *model) odd(e *entry, rank, arg int) {
 		require.Equal(m.t, want, leases)
 	case 1:
 		if arg&16 == 0 {
-			require.Equal(m.t, e.flight, m.a.Confirm(e.given) == nil)
+			require.Equal(m.t, e.flight, m.a.Confirm(e.given, false) == nil)
 			e.flight = false
 			m.settle(e)
 			return
@@ -165,7 +165,7 @@ func (m *model) finish(size int) {
 			require.NoError(m.t, m.a.Return(uint64(e.l.Off), e.holder))
 		}
 		if e.flight {
-			require.NoError(m.t, m.a.Confirm(e.given))
+			require.NoError(m.t, m.a.Confirm(e.given, false))
 		}
 	}
 	require.Zero(m.t, m.a.Stats().Leases())
@@ -249,7 +249,7 @@ func TestArenaFromManyGoroutines(t *testing.T) {
 				if rng.IntN(2) == 0 {
 					err = a.Free(l)
 				} else if given, bad := a.Give(l, g+1); bad == nil {
-					err = errors.Join(a.Return(uint64(l.Off), g+1), a.Confirm(given))
+					err = errors.Join(a.Return(uint64(l.Off), g+1), a.Confirm(given, false))
 				}
 				if err != nil {
 					t.Error(err)

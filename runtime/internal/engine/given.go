@@ -2,21 +2,21 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// sendGiven sends the bytes of arena memory by a protocol other than handover. If it returns nil, the
+// sendGiven sends the bytes of arena memory by a protocol other than handover. If it returns true, the
 // request owns the memory until the bytes are transferred. No goroutine waits for the request. mu is
 // held.
-func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
+func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte, pc uintptr) (bool, error) {
 	r := e.startSend(to, t, buf, Standard, pc)
 	r.gift = k.Addr
 	if r.phase != phaseDone {
 		r.given = true
-		return nil
+		return true, nil
 	}
 	if r.err == nil {
 		e.reclaim(r)
 	}
 	_, err := e.free(r)
-	return err
+	return false, err
 }
 
 // endGiven reclaims the memory of a completed request of sendGiven, and frees the request.

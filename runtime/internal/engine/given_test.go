@@ -54,7 +54,7 @@ func (l ledger) settled(t *testing.T, e *engine.Engine, rank, want int) map[uint
 func giveAround(rank, size int, e *engine.Engine) error {
 	for i, n := range givenLengths {
 		to := engine.Match{Peer: (rank + 1) % size, Tag: i}
-		if err := e.SendHandover(none, to, 0, transport.Key{Addr: uint64(i)}, pattern(n, rank+i), 0); err != nil {
+		if _, err := e.SendHandover(none, to, 0, transport.Key{Addr: uint64(i)}, pattern(n, rank+i), 0); err != nil {
 			return err
 		}
 	}
@@ -102,6 +102,32 @@ func TestRingOfGivenBuffers(t *testing.T) {
 	}
 }
 
+func TestHandoverWhereMemoryCannotChangeHands(t *testing.T) {
+	released := make(chan uint64, 2)
+	w := newWorld(t, 2, transporttest.FakeOptions{NoHandover: true}, func(c *engine.Config) {
+		c.Release = func(_ int, off uint64) { released <- off }
+	})
+	for i, n := range []int{10, 10_000} {
+		mem, err := w.fake.Arena(0).Bytes(0, n)
+		require.NoError(t, err)
+		copy(mem, pattern(n, i))
+		k := w.fake.Arena(0).Key(0)
+		w.each(t, func(rank int, e *engine.Engine) error {
+			if rank == 0 {
+				_, err := e.SendHandover(none, at(1, 1), 0, k, mem, 0)
+				return err
+			}
+			m, err := e.RecvMessage(none, at(0, 1), 0)
+			if err != nil || string(m.Bytes) != string(pattern(n, i)) {
+				return fmt.Errorf("not what was sent: %w", err)
+			}
+			m.Release()
+			return nil
+		})
+		require.Equal(t, k.Addr, <-released)
+	}
+}
+
 // TestGivenMemoryComesBackOnce checks that given memory is returned exactly once, even if its
 // message never arrives. If the call failed, the memory must not be returned, because it still
 // belongs to the caller.
@@ -122,7 +148,9 @@ func TestGivenMemoryComesBackOnce(t *testing.T) {
 			to := engine.Match{Peer: 1, Context: 7}
 			long := pattern(100_000, 1)
 			for i := range uint64(3) {
-				require.NoError(t, w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: i}, long, 0))
+				reads, err := w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: i}, long, 0)
+				require.NoError(t, err)
+				require.True(t, reads)
 			}
 			require.Empty(t, back.settled(t, w.engines[0], 0, 0), "no rank has received them")
 			end(w)
@@ -133,7 +161,8 @@ func TestGivenMemoryComesBackOnce(t *testing.T) {
 			if name == "death of the peer" {
 				require.Equal(t, 3, taken, "before Lost takes back what the peer held")
 			}
-			require.Error(t, w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: 9}, long, 0))
+			_, err := w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: 9}, long, 0)
+			require.Error(t, err)
 			require.Len(t, back[0], 3, "after an error it is the caller's")
 		})
 	}
@@ -151,7 +180,8 @@ func TestGivenMemoryThatStillMovesIsTakenBack(t *testing.T) {
 	back.keep(&c)
 	e, err := engine.New(c)
 	require.NoError(t, err)
-	require.NoError(t, e.SendHandover(none, engine.Match{Peer: 1}, 0, transport.Key{Addr: 5}, make([]byte, 200), 0))
+	_, err = e.SendHandover(none, engine.Match{Peer: 1}, 0, transport.Key{Addr: 5}, make([]byte, 200), 0)
+	require.NoError(t, err)
 	require.Len(t, s.sent, 1)
 	clearance := make([]byte, 28)
 	clearance[0] = 200

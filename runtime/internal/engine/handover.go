@@ -25,28 +25,33 @@ type Message struct {
 // If a handover is impossible, the engine owns the memory until it has transferred the bytes, and
 // then calls Config.Release itself. If that transfer fails or the peer is lost, the message is lost.
 // The message is also lost if the peer is lost after a handover. The call does not wait for the
-// receiver. After an error the memory still belongs to the caller.
-func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
+// receiver. After an error the memory still belongs to the caller. reads reports whether the engine
+// may still read buf after the call, until it calls Config.Release.
+func (e *Engine) SendHandover(
+	ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr,
+) (reads bool, err error) {
 	if ctx != nil && ctx.Err() != nil {
-		return &CancelError{Op: opNames[opSendHandover], Cause: context.Cause(ctx)}
+		return false, &CancelError{Op: opNames[opSendHandover], Cause: context.Cause(ctx)}
 	}
 	e.lock()
 	defer e.unlock()
 	e.token.Called()
 	if e.handOverNow(to, t, k, len(buf)) {
-		return nil
+		return false, nil
 	}
 	return e.handOver(ctx, to, t, k, buf, pc)
 }
 
 // handOver does the work of SendHandover if the fast path is impossible. mu is held.
-func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
+func (e *Engine) handOver(
+	ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr,
+) (reads bool, err error) {
 	r := e.newRequest(opSendHandover, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
 	p, err := e.destination(r, to)
 	if err != nil {
 		e.complete(r, err)
 		_, err = e.free(r)
-		return err
+		return false, err
 	}
 	if p.tr != nil {
 		p.refresh()
@@ -64,7 +69,7 @@ func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key
 		e.offer(g, to.Context)
 		e.complete(r, nil)
 		_, err = e.free(r)
-		return err
+		return false, err
 	}
 	e.announce(p, t)
 	e.emit(r, h.pack(), e.envelope(envelope{length: uint64(len(buf)), key: k}))
@@ -72,7 +77,7 @@ func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key
 		e.waitRequest(ctx, r)
 	}
 	_, err = e.free(r)
-	return err
+	return false, err
 }
 
 // handOverNow is the fast path of SendHandover. The peer must be connected, and no frames to it may

@@ -175,7 +175,8 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 		{"MarkDown", func(b *bomb, _ *engine.Engine) { b.announce(200, 0) }, iprobe},
 		{"Release", nil, func(_ *bomb, e *engine.Engine) {
 			self := engine.Match{Peer: 0, Tag: 1}
-			require.NoError(t, e.SendHandover(none, self, 0, transport.Key{}, nil, 0))
+			_, err := e.SendHandover(none, self, 0, transport.Key{}, nil, 0)
+			require.NoError(t, err)
 			g, err := e.RecvMessage(none, self, 0)
 			require.NoError(t, err)
 			g.Release()
