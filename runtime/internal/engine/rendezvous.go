@@ -157,7 +157,9 @@ func (e *Engine) moved(rank int, id uint32, err error) {
 	}
 	ended := m.next == m.total || m.err != nil || p.down != nil || e.err != nil
 	if m.flight == 0 && ended && r.id == id && r.phase == phaseMoving {
-		p.reads.remove(r)
+		if m.next < m.total { // otherwise driveMoves has removed it, and the search would be for nothing
+			p.reads.remove(r)
+		}
 		e.settle(r)
 	}
 }
