@@ -50,13 +50,10 @@ func (e *Engine) unqueue(r *Request) {
 // envelope, arriveWithdraw removes the envelope and confirms the removal. If the envelope is matched,
 // or was dropped because the peer was lost, arriveWithdraw does nothing.
 func (e *Engine) arriveWithdraw(p *peer, id uint32) {
-	for g := p.envelopes; g != nil; g = g.after {
-		if g.id == id {
-			e.match.take(g)
-			e.freeMessage(g)
-			e.post(p, header{kind: kindWithdrawn, id: id}.pack(), nil)
-			return
-		}
+	if g := p.awaited(id); g != nil {
+		e.match.take(g)
+		e.freeMessage(g)
+		e.post(p, header{kind: kindWithdrawn, id: id}.pack(), nil)
 	}
 }
 

@@ -75,13 +75,29 @@ func (e *Engine) freeMessage(g *message) {
 	e.spare.drop(g)
 }
 
-// await adds g to the list of messages that the peer may withdraw.
+// await appends g to the list of messages that the peer may withdraw.
 func (p *peer) await(g *message) {
-	g.waits, g.after = true, p.envelopes
-	if p.envelopes != nil {
-		p.envelopes.before = g
+	g.waits, g.before = true, p.newest
+	if p.newest != nil {
+		p.newest.after = g
+	} else {
+		p.envelopes = g
 	}
-	p.envelopes = g
+	p.newest = g
+}
+
+// awaited returns the message of the peer's operation id that the peer may withdraw, or nil. It searches
+// from both ends, because a peer that withdraws many messages begins with the oldest or with the newest.
+func (p *peer) awaited(id uint32) *message {
+	for oldest, newest := p.envelopes, p.newest; oldest != nil; oldest, newest = oldest.after, newest.before {
+		if oldest.id == id {
+			return oldest
+		}
+		if newest.id == id {
+			return newest
+		}
+	}
+	return nil
 }
 
 // forget removes g from the list of messages that the peer may withdraw.
@@ -93,6 +109,8 @@ func (p *peer) forget(g *message) {
 	}
 	if g.after != nil {
 		g.after.before = g.before
+	} else {
+		p.newest = g.before
 	}
 	g.waits, g.before, g.after = false, nil, nil
 }

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Notify sends a number and a short text to a peer, which passes them to its Config.Notice. The
 // frame goes through the lane, in order with all other frames, but uses neither matching nor
@@ -70,8 +67,9 @@ func (e *Engine) bar(context uint32, err error) {
 }
 
 // unmatched returns the operations of a context that may be unmatched. These are posted receives,
-// sends with a frame that the lane has not taken yet, and all operations with an id. An operation
-// with an id may be matched already. It does no harm in the list, because cancel does not end it.
+// sends with a frame that the lane has not taken yet, and all other operations with an id. The sends
+// are in the order of their frames, so that unkeep finds each of them soon. An operation with an id
+// may be matched already. It does no harm in the list, because cancel does not end it.
 func (e *Engine) unmatched(context uint32) []*Request {
 	var found []*Request
 	e.match.eachPosted(func(en *entry) {
@@ -79,19 +77,19 @@ func (e *Engine) unmatched(context uint32) []*Request {
 			found = append(found, en.req)
 		}
 	})
-	for i := range e.operations.slots {
-		if r := e.operations.slots[i].req; r != nil && r.target.context == context {
-			found = append(found, r)
-		}
-	}
 	for _, p := range e.peers {
 		if p == nil {
 			continue
 		}
 		for f := p.pending.head; f != nil; f = f.next {
-			if f.req != nil && f.req.target.context == context && !slices.Contains(found, f.req) {
+			if f.req != nil && f.req.target.context == context {
 				found = append(found, f.req)
 			}
+		}
+	}
+	for i := range e.operations.slots {
+		if r := e.operations.slots[i].req; r != nil && r.target.context == context && r.phase != phaseQueued {
+			found = append(found, r)
 		}
 	}
 	return found

@@ -33,7 +33,8 @@ type peer struct {
 	reads     requests  // requests for which Gets or Puts are still to be issued
 	moving    int       // Gets and Puts in flight
 	listed    bool      // the peer is in Engine.backlog
-	envelopes *message  // unexpected messages that the peer may withdraw
+	envelopes *message  // the oldest of the unexpected messages that the peer may withdraw
+	newest    *message  // the newest of them
 	announced typeSet   // types whose text was sent to this peer
 	types     typeTexts // texts of types that this peer has sent
 	links     []*Stream // streams to this peer, by number - 1

@@ -12,10 +12,10 @@ const selfEager = 64 << 10
 func (e *Engine) sendSelf(r *Request) {
 	p, cost := r.peer, eagerCost(len(r.buf))
 	copied := r.op != opSync && len(r.buf) <= selfEager && p.out.fits(cost)
-	if !copied && !e.enrol(r) { // the id lets Engine.fail find the request when the engine ends
+	if !copied && !e.enrol(r) { // the id lets Engine.fail and withdrawSelf find the request
 		return
 	}
-	h := header{kind: kindEager, tag: r.target.tag, typ: r.typ}
+	h := header{kind: kindEager, tag: r.target.tag, typ: r.typ, id: r.id}
 	g := e.newMessage(p, h)
 	g.length, g.self = len(r.buf), r
 	r.phase = phaseAnnounced
@@ -40,12 +40,9 @@ func (e *Engine) sendSelf(r *Request) {
 
 // withdrawSelf cancels an unmatched send of this rank to itself.
 func (e *Engine) withdrawSelf(r *Request) {
-	for g := r.peer.envelopes; g != nil; g = g.after {
-		if g.self == r {
-			e.match.take(g)
-			e.freeMessage(g)
-			e.complete(r, r.cancelError())
-			return
-		}
+	if g := r.peer.awaited(r.id); g != nil {
+		e.match.take(g)
+		e.freeMessage(g)
+		e.complete(r, r.cancelError())
 	}
 }
