@@ -35,6 +35,13 @@ func surviveRankOne(w *runtime.World) error {
 			if err := runtime.Send(c, []int{peer}, peer, 3); err != nil { // this message is received after its sender has died
 				return err
 			}
+			b, err := runtime.Alloc[byte](w, len(buf))
+			if err != nil {
+				return err
+			}
+			if err := runtime.SendBuffer[byte](c, b, peer, 2); err != nil { // its memory is lost with its owner
+				return err
+			}
 		}
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
@@ -54,6 +61,13 @@ func surviveRankOne(w *runtime.World) error {
 		if err := lostRankOne(name, check()); err != nil {
 			return err
 		}
+	}
+	m, err := runtime.RecvMessage(c, 1, 2)
+	if err == nil {
+		m.Close()
+	}
+	if err := lostRankOne("buffer", err); err != nil {
+		return err
 	}
 	// A receive from AnySource fails until the loss is acknowledged. Afterwards it receives from
 	// the survivors.

@@ -132,8 +132,9 @@ func (e *Engine) arriveHandover(p *peer, h header, payload []byte) error {
 }
 
 // takeOver completes a receive with handed-over memory. A RecvMessage gets the memory itself. Any
-// other receive gets a copy of the bytes, and the memory is returned to its owner. b is the memory
-// if it is in the arena of this rank, that is, if the message is from this rank to itself.
+// other receive gets a copy of the bytes, and the memory is returned to its owner. If the memory cannot
+// be mapped because its owner is lost, the receive ends with the loss. b is the memory if it is in the
+// arena of this rank, that is, if the message is from this rank to itself.
 func (e *Engine) takeOver(r *Request, tag int32, typ Type, k transport.Key, length int, b []byte) {
 	p, err := r.peer, error(nil)
 	r.phase = phaseMoving
@@ -143,7 +144,10 @@ func (e *Engine) takeOver(r *Request, tag int32, typ Type, k transport.Key, leng
 	if err != nil {
 		r.status = Status{Source: p.rank, Tag: int(tag), Type: typ}
 		e.giveBack(p, k)
-		e.complete(r, fmt.Errorf("%s: %w", opNames[r.op], err))
+		if err = fmt.Errorf("%s: %w", opNames[r.op], err); p.down != nil {
+			err = p.lost(r) // a transport does not have to map the memory of a lost peer
+		}
+		e.complete(r, err)
 		return
 	}
 	if r.op != opRecvMessage {

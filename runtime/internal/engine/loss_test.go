@@ -215,3 +215,28 @@ func TestLossDuringATruncatedMessage(t *testing.T) {
 	require.ErrorAs(t, err, &down)
 	require.Equal(t, engine.Status{Source: 1, Tag: 9}, status)
 }
+
+// TestLossOfHandedOverMemory loses a peer whose memory the transport does not map any more. The receive of
+// that memory must return the loss, not the error of the transport.
+func TestLossOfHandedOverMemory(t *testing.T) {
+	receives := map[string]func(e *engine.Engine) error{
+		"RecvMessage": func(e *engine.Engine) error { _, err := e.RecvMessage(none, at(1, 9), 0); return err },
+		"Recv":        func(e *engine.Engine) error { _, err := e.Recv(none, at(1, 9), 0, make([]byte, 8), 0); return err },
+	}
+	for name, receive := range receives {
+		s, e := newStranger(t)
+		handedOver := make([]byte, 24)
+		handedOver[2] = 2 // more bytes than a stranger maps
+		frame := strange{peer: 1, h: transport.Header{A: 3 | 1<<32, B: 9}, body: handedOver}
+		s.frames = []strange{frame, frame}
+		e.Iprobe(nowhere)
+		var down *engine.PeerError
+		err := receive(e)
+		require.ErrorIs(t, err, transport.ErrBadKey, name)
+		require.NotErrorAs(t, err, &down, name)
+		s.down = []int{1}
+		e.Iprobe(nowhere)
+		require.ErrorAs(t, receive(e), &down, name)
+		require.Equal(t, 1, down.Rank, name)
+	}
+}
