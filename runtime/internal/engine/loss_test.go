@@ -240,3 +240,22 @@ func TestLossOfHandedOverMemory(t *testing.T) {
 		require.Equal(t, 1, down.Rank, name)
 	}
 }
+
+// TestAbortRefusesLaterSends aborts while frames are queued. When the queue of the peer has been handled,
+// small messages must not take the fast path again.
+func TestAbortRefusesLaterSends(t *testing.T) {
+	w := newWorldOf(t, 2, transporttest.FakeOptions{RingMessages: 2}, false, nil)
+	e := w.engines[0]
+	var queued []engine.Handle
+	for range 10 {
+		queued = append(queued, e.Isend(at(1, 1), 0, pattern(100, 1), engine.Standard, 0))
+	}
+	require.NotEqual(t, engine.Handle{}, queued[9], "the lane is full")
+	reason := errors.New("the job ends")
+	e.Abort(reason)
+	for range 3 {
+		require.ErrorIs(t, e.Send(none, at(1, 1), 0, pattern(100, 1), engine.Standard, 0), reason)
+		w.engines[1].Iprobe(nowhere)
+		e.Poll()
+	}
+}

@@ -155,10 +155,10 @@ func (p *peer) long(n int) bool {
 	return !ok || n > min(p.caps.EagerAlone, p.caps.MaxEager) || !quieter.Quiet()
 }
 
-// open enables the fast path if the peer is connected and not down, and if neither frames nor a batch
-// wait to be sent to it.
+// open enables the fast path if the peer is connected, if neither the peer is down nor the engine has
+// failed, and if neither frames nor a batch wait to be sent to it.
 func (p *peer) open() {
-	if p.connected && p.down == nil && p.pending.head == nil && len(p.batch) == 0 {
+	if p.connected && !p.ignored && p.pending.head == nil && len(p.batch) == 0 {
 		p.eager = p.eagerLimit()
 	}
 }
