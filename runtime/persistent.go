@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
@@ -93,8 +92,8 @@ func (p *Persistent) Wait() (Status, error) {
 		return emptyStatus, nil
 	}
 	s, err := p.request.Wait()
-	if !errors.Is(err, ErrInline) || p.request.Done() {
-		p.state = persistentIdle // not after ErrInline: then the operation goes on
+	if !p.request.continues(err) {
+		p.state = persistentIdle
 	}
 	return s, err
 }

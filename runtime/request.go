@@ -98,6 +98,9 @@ func (r Request) Wait() (Status, error) {
 	return s, untaken(err)
 }
 
+// continues reports whether the operation goes on after a Wait that returned err.
+func (r Request) continues(err error) bool { return errors.Is(err, ErrInline) && !r.operation.Taken() }
+
 // Test makes progress and reports whether the operation has ended. If it has ended, Test takes the
 // result.
 func (r Request) Test() (Status, bool, error) {

@@ -16,7 +16,8 @@ type Completion struct {
 
 // WaitAll waits for all requests, takes their results and sets the requests to zero Requests. It
 // waits for every request even if some fail. It returns the joined errors of the requests, or nil
-// if no request failed.
+// if no request failed. The Request of a NewRequest
+// that may not wait goes on after its ErrInline, and WaitAll leaves it in the slice.
 func WaitAll(requests []Request) error {
 	var errs []error
 	for len(requests) > 0 {
@@ -28,8 +29,13 @@ func WaitAll(requests []Request) error {
 			errs = collect(errs, requests[:n])
 		} else {
 			n = 1
-			if _, err := requests[0].Wait(); err != nil {
+			_, err := requests[0].Wait()
+			if err != nil {
 				errs = append(errs, err)
+			}
+			if requests[0].continues(err) {
+				requests = requests[n:]
+				continue
 			}
 		}
 		clear(requests[:n])

@@ -57,6 +57,18 @@ var waitingCalls = map[string]func(s *actors.System, c *runtime.Comm) error{
 	"NewRequest": func(_ *actors.System, c *runtime.Comm) error {
 		return second(runtime.NewRequest(c, func(c *runtime.Comm) error { return second(runtime.Recv(c, make([]byte, 1), 1, 0)) }).Wait())
 	},
+	// WaitAll must not drop the request, which continues.
+	"WaitAll of NewRequest": func(_ *actors.System, c *runtime.Comm) error {
+		rs := []runtime.Request{{}, runtime.NewRequest(c, func(c *runtime.Comm) error {
+			return second(runtime.Recv(c, make([]byte, 1), 1, 0))
+		})}
+		err := runtime.WaitAll(rs)
+		if rs[1] == (runtime.Request{}) {
+			return errors.New("the request is lost")
+		}
+		rs[1].Cancel()
+		return err
+	},
 	// The request stays active, so that the second Start fails.
 	"NewPersistent": func(_ *actors.System, c *runtime.Comm) error {
 		p := runtime.NewPersistent(func() runtime.Request {
