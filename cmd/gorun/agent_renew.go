@@ -66,6 +66,7 @@ func (a *agent) settle(part *link.Part) (started []*rank, err error) {
 			next.place = placement.Binding{Processors: a.node.cpus, Node: -1, Share: max(1, len(a.node.cpus)/len(part.Ranks))}
 			if r != nil {
 				next.cpus, next.place = r.cpus, r.place
+				r.unmapRecord()
 			}
 			r, started = next, append(started, next)
 		}

@@ -170,6 +170,7 @@ func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
 // renewal is the answer of a host's agent about the ranks that it was told to start.
 type renewal struct {
 	host *host
+	at   time.Time // when the answer arrived
 	link.Renewed
 }
 
@@ -188,7 +189,7 @@ func (j *job) begun(n renewal) {
 		r := j.ranks[p.Number]
 		r.pid, r.cpus = p.PID, p.Processors
 		if r.starting {
-			r.starting, r.started = false, time.Now()
+			r.starting, r.started = false, n.at
 			j.say("rank %d is process %d on %s: %s", r.number, r.pid, r.host, r.path)
 		}
 		if p.Warm {

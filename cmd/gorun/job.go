@@ -292,7 +292,8 @@ func (j *job) conclude() (int, error) {
 }
 
 // drain waits for the output of the ranks to be written. A slow reader may take any time, but an interrupt
-// ends the wait, and is a failure of the job because output is lost. drain reports whether all output was
+// ends the wait, and is a failure of the job because output is lost. A signal may also have come while the last rank
+// ended. Therefore output that is written soon after the signal is not lost. drain reports whether all output was
 // written.
 func (j *job) drain() bool {
 	done := make(chan struct{})
@@ -306,8 +307,17 @@ func (j *job) drain() bool {
 			return true
 		case sig := <-j.sigs:
 			if s, ok := sig.(syscall.Signal); ok && (s == unix.SIGINT || s == unix.SIGTERM) {
+				select {
+				case <-done:
+					return true
+				case <-time.After(2 * escapeDelay):
+				}
 				how := "interrupted by " + unix.SignalName(s) + " before all output was written"
-				j.verdict.blame(failure{rank: -1, code: exitSignalOffset + int(s), how: how})
+				if j.verdict.first == nil && j.verdict.timeout == 0 {
+					j.verdict.blame(failure{rank: -1, code: exitSignalOffset + int(s), how: how})
+				} else {
+					complain("%s", how)
+				}
 				return false
 			}
 		}

@@ -95,7 +95,7 @@ func (h *host) take(k link.Kind, body []byte) error {
 			for _, p := range n.Ranks {
 				h.job.out.announce(p.Number, h.name, p.PID)
 			}
-			h.job.again <- renewal{h, n}
+			h.job.again <- renewal{h, time.Now(), n}
 		}
 		return err
 	case link.KindSpareEnded:

@@ -65,7 +65,7 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 }
 
 // announce tells the copying goroutine which process has become a rank on a host. It is called before output of the
-// process is fed.
+// process is fed. If the agent still has output of the former process, this output gets the tags of the new one.
 func (o *output) announce(rank int, host string, pid int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

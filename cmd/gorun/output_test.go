@@ -198,7 +198,7 @@ func TestGrandchildHoldingTheOutputDoesNotHang(t *testing.T) {
 func TestInterruptBeforeAllOutputIsWritten(t *testing.T) {
 	for exit, code := range map[string]int{"0": 143, "3": 3} {
 		// The output of a rank fits in its pipe. The output of all ranks does not fit in the pipe of the reader.
-		r := command(t, nil, "-np", "3", "sh", "-c", "head -c 60001 /dev/zero; echo reason >&2; exit "+exit)
+		r := command(t, nil, "-np", "3", "-on-failure", "continue", "sh", "-c", "head -c 60001 /dev/zero; echo reason >&2; exit "+exit)
 		read, write, err := os.Pipe()
 		require.NoError(t, err)
 		r.Stdout = write
@@ -222,10 +222,11 @@ func TestInterruptBeforeAllOutputIsWritten(t *testing.T) {
 		close(ended)
 		require.NoError(t, read.Close())
 		if exit == "0" {
-			require.Contains(t, r.err.String(), "interrupted by SIGTERM before all output was written")
+			require.Contains(t, r.err.String(), "first failure: interrupted by SIGTERM")
 		} else {
 			require.Contains(t, r.err.String(), "exited with code 3")
 		}
+		require.Contains(t, r.err.String(), "interrupted by SIGTERM before all output was written")
 	}
 }
 
@@ -252,21 +253,29 @@ func TestTagsAfterARespawn(t *testing.T) {
 				require.NoError(t, err)
 				c.hosts = []string{host, host}
 			}
-			got := gorun(t, nil, append(flags, "sh", "-c", "echo $$; mkdir "+dir+"/first || exit 0; "+c.kill)...)
-			require.Zero(t, got.code, got.err)
-			lines := strings.Split(strings.TrimSpace(got.out), "\n")
-			require.Len(t, lines, 2)
+			script := "echo $$; mkdir first || exit 0; until [ -e read ]; do sleep 0.01; done; " + c.kill
+			r := command(t, nil, append(flags, "-wdir", dir, "sh", "-c", script)...)
+			out := r.lines(t)
+			require.NoError(t, r.Start())
+			var lines []string
+			for range 2 {
+				line, err := out.ReadString('\n')
+				require.NoError(t, err)
+				lines = append(lines, strings.TrimSpace(line))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "read"), nil, 0o600)) // an agent that is killed sends no more output
+			}
+			require.Zero(t, r.wait(t), r.err.String())
 			for i, line := range lines {
 				pid := line[strings.LastIndexByte(line, ' ')+1:]
 				require.Equal(t, c.hosts[i]+" "+pid+" "+pid, line)
 			}
-			var r struct{ Ranks []struct{ Started time.Time } }
+			var written struct{ Ranks []struct{ Started time.Time } }
 			text, err := os.ReadFile(report)
 			require.NoError(t, err)
-			require.NoError(t, json.Unmarshal(text, &r))
+			require.NoError(t, json.Unmarshal(text, &written))
 			died, err := os.Stat(filepath.Join(dir, "first"))
 			require.NoError(t, err)
-			require.True(t, died.ModTime().Before(r.Ranks[0].Started), "%v %v", died.ModTime(), r.Ranks[0].Started)
+			require.True(t, died.ModTime().Before(written.Ranks[0].Started), "%v %v", died.ModTime(), written.Ranks[0].Started)
 		})
 	}
 }

@@ -30,9 +30,10 @@ type rank struct {
 	streams [2]*source        // output of a remote rank
 	started time.Time
 	// record is a mapping that contains, at the offset recordAt, the memory of the rank's flight recorder. It
-	// is nil for a remote rank.
+	// is nil for a remote rank. former is a copy of the record of the earlier generation (see mapRecord).
 	record   []byte
 	recordAt int
+	former   []byte
 
 	ended  time.Time // zero while it runs
 	last   []string  // its last operations, if a signal has ended it

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -17,9 +18,12 @@ import (
 const lastOperations = 4
 
 // mapRecord maps the memory of the rank's flight recorder in the present generation, so that gorun can read it when
-// the rank cannot answer any more. If the mapping fails, the rank still runs, and gorun cannot read its recorder.
+// the rank cannot answer any more. A copy of the record of the earlier generation stands for it until the rank enters
+// the present one. If the mapping fails, the rank still runs, and gorun cannot read its recorder.
 func (s *spawner) mapRecord(r *rank) {
+	former := bytes.Clone(r.recordBytes())
 	r.unmapRecord()
+	r.former = former
 	at := int64(r.local)*s.describe.NodeRange + flight.Offset
 	before := at % int64(os.Getpagesize())
 	m, err := unix.Mmap(int(s.memory.Fd()), at-before, int(before)+flight.Bytes, unix.PROT_READ, unix.MAP_SHARED)
@@ -28,11 +32,13 @@ func (s *spawner) mapRecord(r *rank) {
 	}
 }
 
-// mapRecords maps the records of all ranks of the node. In a later generation, the ranks that go on have their
-// recorders in the node memory of that generation, too.
+// mapRecords maps the records of all ranks of the node that have not ended. In a later generation, ranks that go on
+// record in the node memory of that generation as soon as they have entered it.
 func (s *spawner) mapRecords() {
 	for _, r := range s.node.ranks {
-		s.mapRecord(r)
+		if r.ended.IsZero() {
+			s.mapRecord(r)
+		}
 	}
 }
 
@@ -40,8 +46,20 @@ func (s *spawner) mapRecords() {
 func (r *rank) unmapRecord() {
 	if r.record != nil {
 		_ = unix.Munmap(r.record)
-		r.record = nil
 	}
+	r.record, r.former = nil, nil
+}
+
+// recordBytes returns the memory of the rank's flight recorder, or the copy of the earlier generation if the rank has
+// not entered the present one. It returns nil for a remote rank.
+func (r *rank) recordBytes() []byte {
+	if r.record == nil {
+		return nil
+	}
+	if _, _, err := flight.ReadCounts(r.record[r.recordAt:]); err != nil && r.former != nil {
+		return r.former
+	}
+	return r.record[r.recordAt:]
 }
 
 // closeRecord unmaps the record of a rank that has ended. If a signal has ended the rank, closeRecord returns the
@@ -64,7 +82,7 @@ func (r *rank) recorded(now time.Time) []string {
 	if r.record == nil {
 		return nil
 	}
-	l, err := flight.Read(r.record[r.recordAt:])
+	l, err := flight.Read(r.recordBytes())
 	if err != nil {
 		return nil
 	}
@@ -83,7 +101,7 @@ func (r *rank) look(l link.Look, now time.Time) (link.Record, bool) {
 	if r.record == nil {
 		return link.Record{}, false
 	}
-	memory := r.record[r.recordAt:]
+	memory := r.recordBytes()
 	c, at, err := flight.ReadCounts(memory)
 	if err != nil {
 		return link.Record{}, false

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	goruntime "runtime"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,7 @@ type inner struct {
 	pid   int // also the ID of its process group
 	alive *os.File
 	stops *os.File // the reading end of the pipe of stopFD
+	ended atomic.Bool
 }
 
 // relaunch runs the job in another gorun, in a new PID namespace, and returns the exit
@@ -46,6 +48,7 @@ func relaunch(args []string, scratch string) (int, error) {
 			break
 		}
 	}
+	in.ended.Store(true)
 	if err != nil {
 		return exitLauncher, fmt.Errorf("wait for the job: %w", err)
 	}
@@ -103,7 +106,7 @@ func (in *inner) close() {
 func (in *inner) heedStops() {
 	goruntime.LockOSThread()
 	for {
-		if n, err := in.stops.Read(make([]byte, 1)); n == 0 || err != nil {
+		if n, err := in.stops.Read(make([]byte, 1)); n == 0 || err != nil || in.ended.Load() {
 			return
 		}
 		_ = unix.Kill(in.pid, unix.SIGSTOP)

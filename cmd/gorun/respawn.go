@@ -192,9 +192,9 @@ func (j *job) renew(lost []*rank) error {
 }
 
 // renew makes the resources that the ranks of the next generation share on this node. Then it calls begin,
-// which calls mapRecords and begins the generation. Finally, renew starts the lost ranks. It uses the processes of spares until no
-// spare is left. The caller has already set s.describe and the ranks of the node for the next generation. It then
-// calls presentAll, also after an error.
+// which calls mapRecords and begins the generation. Finally, renew starts the lost ranks. It uses the processes
+// of spares until no spare is left. The caller has already set s.describe and the ranks of the node for the next
+// generation. It then calls presentAll, also after an error.
 func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
 	if err := s.share(); err != nil {
 		return err

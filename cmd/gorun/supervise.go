@@ -347,7 +347,8 @@ func (j *job) signaled(sig os.Signal) {
 	case unix.SIGTSTP:
 		j.pass(s)
 		j.pause()
-		// gorun stops itself with SIGSTOP, because it catches SIGTSTP.
+		// gorun stops itself with SIGSTOP, because it catches SIGTSTP. A gorun in a PID namespace asks the gorun
+		// outside to stop both.
 		j.node.stop()
 	case unix.SIGCONT:
 		for _, h := range j.hosts {
