@@ -29,7 +29,7 @@ type tally struct {
 	passed, failed, skipped, packages, failedPackages int
 
 	names   []string
-	endless []string // packages with a test, of those that had not ended when the input ended
+	endless []string // tests, and packages without a running test, that had not ended when the input ended
 }
 
 // add counts one event.
@@ -71,16 +71,19 @@ func (c *tally) String() string {
 // top-level tests, or their subtests, were skipped. There is one line for each reason of a top-level test.
 func report(in io.Reader, out io.Writer) ([]string, error) {
 	output := map[string][]string{} // the output of each test that has not ended yet
+	running := map[string]bool{}    // the packages that have not ended yet
 	skips := map[string]int{}
 	count := &tally{}
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF && len(line) == 0 {
-			count.endless = slices.Sorted(maps.Keys(output))
-			for _, key := range count.endless {
+			for _, key := range slices.Sorted(maps.Keys(output)) {
 				fmt.Fprint(out, strings.Join(output[key], ""))
+				running[key] = true
+				delete(running, key[:strings.IndexByte(key, ' ')])
 			}
+			count.endless = slices.Sorted(maps.Keys(running))
 			fmt.Fprintln(out, count)
 			return numbered(skips), nil
 		}
@@ -93,6 +96,11 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 			continue
 		}
 		count.add(e)
+		if e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip") {
+			delete(running, e.Package)
+		} else if e.Action == "start" {
+			running[e.Package] = true
+		}
 		key := e.Package + " " + e.Test
 		switch {
 		case e.Action == "build-output":

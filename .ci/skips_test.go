@@ -47,9 +47,12 @@ func TestReportOfTestsThatDidNotEnd(t *testing.T) {
 {"Action":"output","Package":"m/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
 {"Action":"pass","Package":"m/a","Test":"TestGood"}
 {"Action":"output","Package":"m/a","Test":"TestHangs","Output":"=== RUN   TestHangs\n"}
+{"Action":"start","Package":"m/a"}
+{"Action":"start","Package":"m/b"}
+{"Action":"start","Package":"m/c"}
 {"Action":"pass","Package":"m/b"}
 `), &out)
 	require.NoError(t, err)
-	require.Equal(t, "=== RUN   TestHangs\nfailed: m/a TestHangs (did not end)\n"+
+	require.Equal(t, "=== RUN   TestHangs\nfailed: m/a TestHangs (did not end)\nfailed: m/c (did not end)\n"+
 		"FAIL: 1 packages passed, 0 failed; 1 tests passed, 0 failed, 0 skipped\n", out.String())
 }

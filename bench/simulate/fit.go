@@ -39,8 +39,7 @@ const tolerance = 0.3
 // Journal of the ACM 8 (1961). The second changes some of them at once and keeps what is better: a random
 // search, L. A. Rastrigin, "The convergence of the random search method in the extremal control of a
 // many-parameter system", Automation and Remote Control 24 (1963). Times that are 0 stay 0. The same
-// observations give the same model. tries is the number of tries of the random search, and the most of the pattern
-// search.
+// observations give the same model. Each of the two searches makes at most this number of tries.
 func fit(model simulation.Model, all []observation, tries int) (simulation.Model, float64, error) {
 	model.Node, model.Processor = slices.Clone(model.Node), slices.Clone(model.Processor)
 	least, err := loss(model, all)

@@ -69,7 +69,7 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 	f.IntVar(&o.measurement.rounds, "rounds", 3, "`number` of measurements of each row, of which the median counts")
 	f.IntVar(&o.measurement.iterations, "i", 200, "`number` of timed calls of a measurement")
 	f.BoolVar(&o.calibrate, "calibrate", false, "print a model of this machine, of what the programs in the directory of -measure do on it")
-	f.IntVar(&o.tries, "tries", 5000, "`number` of tries of each search for the model that fits best; 5000 take two minutes")
+	f.IntVar(&o.tries, "tries", 5000, "largest `number` of tries of each of the two searches for the model that fits best; 5000 take two minutes")
 	change := modelFlags(f)
 	if err := f.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
