@@ -60,8 +60,8 @@ func (i *idlePeers) put(p *peer) {
 }
 
 // launch assigns the call its number and its algorithm before it returns, so that they agree at all
-// members. A goroutine then executes the call by messages of p. The goroutine calls done when the call has ended
-// without an error.
+// members. A goroutine then executes the call by messages of p. The goroutine calls done when the call
+// has ended without an error.
 func (k *call) launch(p *peer, done func()) runtime.Request {
 	g := k.group
 	n, said := g.started.Add(1), k.statement()

@@ -88,7 +88,9 @@
 //
 // A router, or the PID of an actor of SpawnAmong, forwards the messages of other ranks at once. If a
 // message has one receiver, which is of the router's rank, the message counts against the 256 KiB of the
-// router until the receiver takes it. The messages that a router forwards to further ranks or to several
+// router until the receiver takes it. So one receiver that takes no messages ends up with all of these
+// 256 KiB, and then stops the senders of other ranks to this router, also if their messages are for other
+// receivers. The messages that a router forwards to further ranks, to another router or to several
 // receivers are not bounded.
 //
 // A rank that has not called Of stores messages for its actors, up to 4 MiB and for 30 s. Messages

@@ -38,8 +38,8 @@ func (s *System) mailboxOf(pid *actor.PID) *mailbox {
 	return m
 }
 
-// probedForwarder handles a probe that has reached a forwarder. An actor that waits for the forwarder waits for
-// its receivers.
+// probedForwarder handles a probe that has reached a forwarder. An actor that waits for the forwarder may wait for
+// any of its receivers. So it may get a reprieve that it does not need, but a cycle through a receiver is found.
 func (s *System) probedForwarder(p deadlock.Probe, f forwarder) {
 	for _, pid := range f.members() {
 		if m := s.mailboxOf(pid); m != nil {

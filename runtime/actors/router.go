@@ -255,7 +255,10 @@ func newFirst(s *System, to *actor.PID, n int) *first {
 	f.met = f.met && to.Address == s.Address()
 	f.left.Store(int32(n))
 	for range n {
-		pid, _ := s.ProcessRegistry.Add(&answer{first: f}, firstPrefix+s.ProcessRegistry.NextId())
+		a := &answer{first: f}
+		pid, _ := s.ProcessRegistry.Add(a, firstPrefix+s.ProcessRegistry.NextId())
+		s.Root.Stop(pid) // makes pid cache a: late answers of this rank's actors reach a after end
+		a.made = true
 		f.from = append(f.from, pid)
 	}
 	return f
@@ -287,6 +290,7 @@ func (f *first) over() bool {
 type answer struct {
 	*first
 	came atomic.Bool // the answer has arrived
+	made bool        // newFirst has returned the PID; set before other goroutines know the PID
 }
 
 // SendUserMessage implements actor.Process.
@@ -311,4 +315,8 @@ func (a *answer) SendUserMessage(pid *actor.PID, message any) {
 func (a *answer) SendSystemMessage(*actor.PID, any) {}
 
 // Stop implements actor.Process.
-func (a *answer) Stop(pid *actor.PID) { a.s.ProcessRegistry.Remove(pid) }
+func (a *answer) Stop(pid *actor.PID) {
+	if a.made {
+		a.s.ProcessRegistry.Remove(pid)
+	}
+}

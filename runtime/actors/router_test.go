@@ -224,6 +224,27 @@ func TestFirstAnswerAlone(t *testing.T) {
 			ask(t, s, s.PID(1, "mute"), "late")
 		}
 		require.Empty(t, dead)
+		letters := make(chan any, n)
+		s.EventStream.Subscribe(func(event any) {
+			if d, ok := event.(*actor.DeadLetterEvent); ok {
+				letters <- d
+			}
+		})
+		release, here := make(chan struct{}), make(chan struct{})
+		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(int); ok {
+				<-release
+				c.Respond(1)
+				close(here)
+			}
+		}), "slow")
+		require.NoError(t, err)
+		near, err := s.Route(actors.FirstAnswer, "", s.PID(0, "idle"), s.PID(0, "slow"))
+		require.NoError(t, err)
+		ask(t, s, near, 1)
+		close(release)
+		<-here
+		require.Empty(t, letters, "a late answer of an actor of this rank")
 
 		mute, err := s.Route(actors.FirstAnswer, "", s.PID(1, "mute"))
 		require.NoError(t, err)

@@ -178,7 +178,8 @@ func (w *workers) leave() {
 	w.mu.Unlock()
 }
 
-// host runs a mailbox, which is not in the queue, on the calling goroutine, which has called enter.
+// host runs a mailbox, which is not in the queue, on the calling goroutine, which has called enter. It does not
+// count as a turn, because the queue gets no shorter.
 func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Lock()
 	if w.turn(me, m) {

@@ -71,8 +71,8 @@ func (h header) pack() transport.Header {
 	return words(h.kind, h.flags, h.context, h.tag, h.typ, h.id, h.limit)
 }
 
-// words returns the words of a header with these fields. Where a header would be made only to be packed, words
-// saves the way of the fields through memory.
+// words returns the words of a header with these fields. A caller that needs no header calls words; the fields then
+// stay in registers.
 func words(k kind, flags uint8, context uint32, tag int32, typ Type, id, limit uint32) transport.Header {
 	return transport.Header{
 		A: uint64(k) | uint64(flags)<<8 | uint64(context)<<32,

@@ -67,8 +67,8 @@ func (e *Engine) bar(context uint32, err error) {
 }
 
 // unmatched returns the operations of a context that may be unmatched. These are posted receives,
-// sends with a frame that the lane has not taken yet, and all other operations with an id. The sends
-// are in the order of their frames, so that unkeep finds each of them soon. An operation with an id
+// sends with a frame that the lane has not taken yet, and all other operations with an id. The queued
+// sends are in the order of their frames, so that unkeep finds each of them soon. An operation with an id
 // may be matched already. It does no harm in the list, because cancel does not end it.
 func (e *Engine) unmatched(context uint32) []*Request {
 	var found []*Request

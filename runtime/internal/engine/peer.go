@@ -155,8 +155,8 @@ func (p *peer) long(n int) bool {
 	return !ok || n > min(p.caps.EagerAlone, p.caps.MaxEager) || !quieter.Quiet()
 }
 
-// open enables the fast path if the peer is connected, if neither the peer is down nor the engine has
-// failed, and if neither frames nor a batch wait to be sent to it.
+// open enables the fast path if the peer is connected and not down, the engine has not failed, and no
+// frame and no batch waits to be sent to the peer.
 func (p *peer) open() {
 	if p.connected && !p.ignored && p.pending.head == nil && len(p.batch) == 0 {
 		p.eager = p.eagerLimit()

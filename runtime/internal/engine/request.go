@@ -138,7 +138,8 @@ func (e *Engine) complete(r *Request, err error) {
 	if err != nil {
 		r.err = err
 		if r.phase != phaseMoving {
-			r.status = Status{} // no message was matched, and the record may have the status of an earlier one
+			// No message was matched, or there is no memory for it yet. The record may have an earlier status.
+			r.status = Status{}
 		}
 		r.status.Bytes = 0
 	}

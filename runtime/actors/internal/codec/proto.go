@@ -39,7 +39,7 @@ func protoOf(m proto.Message) (c *Type, single bool) {
 			return known.(*Type), false
 		}
 	}
-	return add(key, protoType(t)), single
+	return add(key, protoType(t), single), single
 }
 
 // find returns the type that a peer defines by a name and a layout. If the type is not registered in

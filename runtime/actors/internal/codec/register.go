@@ -74,7 +74,7 @@ func register[T any](plain, pointer *Type) {
 	t := reflect.TypeFor[T]()
 	plain.Name = value.TypeName(t)
 	pointer.Name = "*" + plain.Name
-	if add(t, plain) == nil || add(reflect.PointerTo(t), pointer) == nil {
+	if add(t, plain, false) == nil || add(reflect.PointerTo(t), pointer, false) == nil {
 		panic(fmt.Sprintf("actors: more than %d types", TypesMax))
 	}
 }

@@ -102,8 +102,9 @@ func RegisterMessage[T any]() { types.byType.Store(reflect.TypeFor[T](), Message
 
 // add assigns a number to c, enters it in byType with a key, and returns c. If the key has a Type already, add
 // returns that Type. It returns nil if the process has TypesMax types. It panics if another registered type has the
-// same name, because messages of one type would arrive as values of the other.
-func add(key any, c *Type) *Type {
+// same name, because messages of one type would arrive as values of the other. A protobuf message may have several
+// Go types. It then arrives as the generated one, if there is one; generated says that c is its Type.
+func add(key any, c *Type, generated bool) *Type {
 	types.mu.Lock()
 	defer types.mu.Unlock()
 	if old, ok := types.byType.Load(key); ok {
@@ -119,7 +120,7 @@ func add(key any, c *Type) *Type {
 	}
 	c.Number = NumberDefined + uint32(len(types.all))
 	types.all = append(types.all, c)
-	if !taken { // a second Go type of a protobuf message, such as one of dynamicpb, is received as the first one
+	if !taken || generated {
 		types.byName[c.Name] = c
 	}
 	types.byType.Store(key, c)

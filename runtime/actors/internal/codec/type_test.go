@@ -203,6 +203,15 @@ func TestDynamicProtobuf(t *testing.T) {
 		}
 	}
 	require.Equal(t, numbers[:2], numbers[2:])
+	// The message has a generated type, too: it arrives as this type.
+	m := dynamicpb.NewMessage((&descriptorpb.OneofOptions{}).ProtoReflect().Descriptor())
+	require.NotNil(t, codec.Of(m))
+	require.NotNil(t, codec.Of(&descriptorpb.OneofOptions{}))
+	known, err := there(t, m).Type(codec.Of(m).Number)
+	require.NoError(t, err)
+	got, err := known.Decode(nil)
+	require.NoError(t, err)
+	require.IsType(t, &descriptorpb.OneofOptions{}, got)
 }
 
 // TestPadding checks that padding is sent as zeros and not as the contents of memory. Values with
