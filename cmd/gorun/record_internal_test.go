@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/flight"
+)
+
+// recorderOf returns a recorder in the node memory that the rank's record is mapped from.
+func recorderOf(t *testing.T, memory *os.File) *flight.Recorder {
+	t.Helper()
+	m, err := unix.Mmap(int(memory.Fd()), 0, flight.Offset+flight.Bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Munmap(m)) })
+	return flight.New(m[flight.Offset:])
+}
+
+// Until a rank enters a new generation, gorun shows what it has recorded in the former one, and then what it records
+// in the new one. Records of ranks that have ended are not mapped again.
+func TestRecordOfARankBetweenGenerations(t *testing.T) {
+	r, gone := &rank{}, &rank{local: 1, ended: time.Now()}
+	s := &spawner{node: &node{ranks: []*rank{r, gone}}}
+	s.describe.NodeRange = 2 << 20
+	generation := func() *os.File {
+		fd, err := unix.MemfdCreate("node", unix.MFD_CLOEXEC)
+		require.NoError(t, err)
+		f := os.NewFile(uintptr(fd), "node")
+		t.Cleanup(func() { require.NoError(t, f.Close()) })
+		require.NoError(t, f.Truncate(2*s.describe.NodeRange))
+		s.memory = f
+		s.mapRecords()
+		require.Nil(t, gone.record)
+		return f
+	}
+	first := recorderOf(t, generation())
+	require.Empty(t, r.recorded(time.Now()))
+	first.Moved(first.Text("first send"), 1, 1, 7, 8)
+	require.Contains(t, r.recorded(time.Now())[0], "first send")
+
+	later := generation()
+	require.Contains(t, r.recorded(time.Now())[0], "first send", "the rank has not entered")
+	second := recorderOf(t, later)
+	require.Empty(t, r.recorded(time.Now()))
+	second.Moved(second.Text("second send"), 1, 1, 7, 8)
+	require.Contains(t, r.recorded(time.Now())[0], "second send")
+	r.unmapRecord()
+	require.Empty(t, r.recorded(time.Now()))
+}
