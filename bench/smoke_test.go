@@ -156,6 +156,7 @@ func TestCollectives(t *testing.T) {
 // TestSimulate checks that simulate calibrates a model from measured figures, and compares its
 // predictions with measurements of the same programs.
 func TestSimulate(t *testing.T) {
+	launch.Processors(t) // simulate binds ranks
 	model := filepath.Join(t.TempDir(), "model.json")
 	simulate := func(args ...string) string {
 		command := append([]string{filepath.Join(bin, "simulate"), "-measure", bin, "-i", "3", "-rounds", "1"}, args...)
