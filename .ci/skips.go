@@ -125,8 +125,10 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 					delete(output, key)
 				}
 			}
-		case e.Action == "pass":
+		case e.Action == "pass" && e.Test != "":
 			delete(output, key)
+		case e.Action == "pass": // benchmarks have no end event
+			maps.DeleteFunc(output, func(key string, _ []string) bool { return strings.HasPrefix(key, e.Package+" ") })
 		}
 	}
 }

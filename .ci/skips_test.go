@@ -50,6 +50,7 @@ func TestReportOfTestsThatDidNotEnd(t *testing.T) {
 {"Action":"start","Package":"m/a"}
 {"Action":"start","Package":"m/b"}
 {"Action":"start","Package":"m/c"}
+{"Action":"output","Package":"m/b","Test":"BenchmarkGood","Output":"BenchmarkGood\n"}
 {"Action":"pass","Package":"m/b"}
 `), &out)
 	require.NoError(t, err)
