@@ -100,6 +100,23 @@ func TestLastOperationsOfAStoppedRank(t *testing.T) {
 // stoppedSentence matches what the first sentence of a report says about rank 1, which is stopped.
 const stoppedSentence = `ended\n.*rank 1 is stopped by a signal: kill -CONT \d+ on host \S+ continues it\n`
 
+// halted starts a job whose program calls stopOnRecord. It returns the job's ID and, when rank 1 is stopped, what gorun
+// inspect shows of the job.
+func halted(t *testing.T, cmd *exec.Cmd) (job, shown string) {
+	t.Helper()
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	job, err = bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	job = strings.TrimSpace(job)
+	require.Eventually(t, func() bool {
+		shown = finish(t, nil, testbed.Gorun(t), "inspect", job).out
+		return strings.Contains(shown, "no answer from rank 1\n") && strings.Contains(shown, "receive, tag 9, 64 bytes, world: begun")
+	}, time.Minute, 10*time.Millisecond, "%s", shown)
+	return job, shown
+}
+
 // TestLastOperationsOnHosts: gorun also shows the last operations of ranks on other hosts. It gets
 // them from an agent that gorun has started and from an agent that another agent has started.
 func TestLastOperationsOnHosts(t *testing.T) {
@@ -120,17 +137,7 @@ func TestLastOperationsOnHosts(t *testing.T) {
 
 			cmd := exec.CommandContext(deadline(t), testbed.Gorun(t), append(flags, envProgram+"=halt", self)...)
 			cmd.Env = append(os.Environ(), env...)
-			stdout, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			job, err := bufio.NewReader(stdout).ReadString('\n')
-			require.NoError(t, err)
-			job = strings.TrimSpace(job)
-			var shown string
-			require.Eventually(t, func() bool {
-				shown = finish(t, nil, testbed.Gorun(t), "inspect", job).out
-				return strings.Contains(shown, "no answer from rank 1\n") && strings.Contains(shown, "receive, tag 9, 64 bytes, world: begun")
-			}, time.Minute, 10*time.Millisecond, "%s", shown)
+			job, shown := halted(t, cmd)
 			require.Regexp(t, stoppedSentence, shown)
 			last := finish(t, nil, testbed.Gorun(t), "inspect", "-last", "1", job)
 			require.Zero(t, last.code, last.errors)
@@ -182,17 +189,7 @@ func TestLastOperationsAfterARespawn(t *testing.T) {
 			require.NoError(t, err)
 			flags = append(flags, "-np", "2", "-on-deadlock", "ignore", "-on-failure", "respawn", "-x", envProgram+"=halt later", self)
 			cmd := exec.CommandContext(deadline(t), testbed.Gorun(t), flags...)
-			stdout, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			job, err := bufio.NewReader(stdout).ReadString('\n')
-			require.NoError(t, err)
-			job = strings.TrimSpace(job)
-			var shown string
-			require.Eventually(t, func() bool {
-				shown = finish(t, nil, testbed.Gorun(t), "inspect", job).out
-				return strings.Contains(shown, "no answer from rank 1\n") && strings.Contains(shown, "receive, tag 9, 64 bytes, world: begun")
-			}, time.Minute, 10*time.Millisecond, "%s", shown)
+			job, _ := halted(t, cmd)
 			for rank, want := range []string{`(begun|waiting) +1 +7 `, `begun +any +9 +64 `} {
 				last := finish(t, nil, testbed.Gorun(t), "inspect", "-last", fmt.Sprint(rank), job)
 				require.Zero(t, last.code, last.errors)

@@ -76,15 +76,28 @@ func bindProcess(pid int, cpus []int) error {
 // ownID returns the ID that a thread has in its own PID namespace. status is the name of the thread's status file
 // (proc(5)). The line NSpid of the file has the IDs of the thread, that of its own namespace last.
 func ownID(status string) (int, error) {
-	text, err := os.ReadFile(status)
-	if err != nil {
+	ids, err := procField(status, "NSpid")
+	switch {
+	case err != nil:
 		return 0, err
+	case ids == "":
+		return strconv.Atoi(filepath.Base(filepath.Dir(status))) // a kernel without PID namespaces
+	default:
+		return strconv.Atoi(ids[strings.LastIndexByte(ids, '\t')+1:])
+	}
+}
+
+// procField returns the value of a field of a file in /proc whose lines have the form "name:\tvalue" (proc(5)). It
+// returns "" if the file does not have the field.
+func procField(file, name string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
 	}
 	for line := range strings.Lines(string(text)) {
-		if ids, found := strings.CutPrefix(line, "NSpid:"); found {
-			ids = strings.TrimSpace(ids)
-			return strconv.Atoi(ids[strings.LastIndexByte(ids, '\t')+1:])
+		if value, found := strings.CutPrefix(line, name+":"); found {
+			return strings.TrimSpace(value), nil
 		}
 	}
-	return strconv.Atoi(filepath.Base(filepath.Dir(status))) // a kernel without PID namespaces
+	return "", nil
 }

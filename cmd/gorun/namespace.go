@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -83,15 +83,9 @@ func (namespace) shownPID(pid int) int {
 		return pid
 	}
 	defer func() { _ = unix.Close(fd) }()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
-	shown := 0
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "Pid:") {
-			_, err = fmt.Sscanf(line, "Pid: %d", &shown)
-		}
+	text, _ := procField(fmt.Sprintf("/proc/self/fdinfo/%d", fd), "Pid") // "" after an error
+	if shown, err := strconv.Atoi(text); err == nil && shown > 0 {
+		return shown
 	}
-	if err != nil || shown <= 0 {
-		return pid
-	}
-	return shown
+	return pid
 }

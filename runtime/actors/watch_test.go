@@ -103,8 +103,7 @@ func testWatchAcrossRanks(t *testing.T) {
 }
 
 // TestPanicAtTheEnd checks the end of an actor that panics while it handles actor.Stopped. Its watchers of both
-// ranks, its parent and whoever waits for its end must be notified once, and no message may reach the actor
-// any more.
+// ranks, its parent and callers of StopFuture must be notified once. The actor must get no further message.
 func TestPanicAtTheEnd(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
