@@ -106,6 +106,24 @@ func command(t *testing.T, env []string, args ...string) *run {
 	return r
 }
 
+// waitSignaling is like wait, and sends a signal to gorun every 10 ms.
+func (r *run) waitSignaling(t *testing.T, sig os.Signal) int {
+	t.Helper()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(10 * time.Millisecond):
+				_ = r.Process.Signal(sig) // gorun may have ended
+			}
+		}
+	}()
+	return r.wait(t)
+}
+
 // wait waits for the end of gorun and returns its exit code, which is 128+n if signal n has killed
 // it.
 func (r *run) wait(t *testing.T) int {

@@ -207,19 +207,8 @@ func TestInterruptBeforeAllOutputIsWritten(t *testing.T) {
 		_, err = readFull(read, make([]byte, 1))
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return len(descendants(t, r.Process.Pid, "head -c")) == 0 }, limit, time.Millisecond)
-		ended := make(chan struct{})
-		go func() { // the first signal may arrive before gorun knows that all ranks have ended
-			for {
-				select {
-				case <-ended:
-					return
-				case <-time.After(10 * time.Millisecond):
-					_ = r.Process.Signal(unix.SIGTERM) // gorun may have ended
-				}
-			}
-		}()
-		require.Equal(t, code, r.wait(t), r.err.String())
-		close(ended)
+		// The first signal may arrive before gorun knows that all ranks have ended.
+		require.Equal(t, code, r.waitSignaling(t, unix.SIGTERM), r.err.String())
 		require.NoError(t, read.Close())
 		if exit == "0" {
 			require.Contains(t, r.err.String(), "first failure: interrupted by SIGTERM")

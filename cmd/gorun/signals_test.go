@@ -161,24 +161,12 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 	}
 	// gorun passes a SIGQUIT that follows at once on to the ranks. The test repeats it, because two pending
 	// signals may merge into one.
-	ended := make(chan struct{})
 	go func() {
 		for lines.Scan() {
 			continue
 		}
 	}()
-	go func() {
-		for {
-			select {
-			case <-ended:
-				return
-			case <-time.After(10 * time.Millisecond):
-				_ = r.Process.Signal(unix.SIGQUIT) // gorun may have ended
-			}
-		}
-	}()
-	require.Equal(t, 2, r.wait(t), "a Go program ends with 2 on SIGQUIT")
-	close(ended)
+	require.Equal(t, 2, r.waitSignaling(t, unix.SIGQUIT), "a Go program ends with 2 on SIGQUIT")
 }
 
 // At a timeout, gorun prints what each rank waits for, and then ends the job (as in MPICH's test
