@@ -154,7 +154,8 @@ var table = resolve([]line{
 	{message.Barrier, inDomains, 0, asked, 0, "one rank of each domain of the node waits for the others"},
 	{message.Barrier, threeLevel, 0, asked, 0, "one rank of each node sends, one of each domain waits for the others"},
 	{message.Barrier, twoLevel, 0, 0, 0, "one rank of each node sends"},
-	{message.Barrier, "k-nomial", 0, asked, 0, "fewest messages in all"},
+	{message.Barrier, "dissemination", 0, two, 0, "two ranks send to each other at the same time"},
+	{message.Barrier, "k-nomial", 0, quad, 0, "few ranks: fewest messages, in as many rounds"},
 	{message.Barrier, "dissemination", 0, 0, 0, "ranks on several nodes"},
 
 	{message.Bcast, "node-small", fits, 0, 0, "data and flag are in one cache line"},

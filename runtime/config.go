@@ -16,7 +16,8 @@ import (
 const (
 	// envCMA set to 0 forbids copies by process_vm_readv.
 	envCMA = "GORUN_CMA"
-	// envCRC set to 0 omits checksums between nodes if it is set at both sides of a connection.
+	// envCRC set to 0 omits the CRC of TCP connections if it is set at both sides. 1 adds it between ranks of one
+	// node, which have none by default.
 	envCRC = "GORUN_CRC"
 	// envCompress set to 0 disables compression of payload to other nodes. If it is not set, payload
 	// is compressed over slow links.
@@ -61,9 +62,10 @@ const (
 type toggles struct{ cma, crc, compress, rdmaLibrary, debug, check, explain bool }
 
 // readToggles reads the variables once, when a World begins, so that a value that is neither true nor false is an
-// error also where the rank does not come to use it.
-func readToggles() (toggles, error) {
-	t := toggles{cma: true, crc: true, compress: true}
+// error also where the rank does not come to use it. nodes is the number of nodes of the job. Between ranks of one
+// node, the bytes of a TCP connection never leave the memory of the host, so that they need no CRC.
+func readToggles(nodes int) (toggles, error) {
+	t := toggles{cma: true, crc: nodes > 1, compress: true}
 	for _, v := range []struct {
 		name  string
 		value *bool

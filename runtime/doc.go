@@ -152,7 +152,9 @@
 //	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which then use only TCP. no means no
 //	                      TLS. auto means TLS on the connections over TCP if an address is public.
 //	                      gorun -encrypt sets it
-//	GORUN_CRC=0           no checksums on a connection between nodes if both sides set it
+//	GORUN_CRC=0           no CRC on connections over TCP if both sides set it. 1 means a CRC. If it
+//	                      is not set, connections between nodes have a CRC, and those within a
+//	                      job on one node have none
 //	GORUN_COMPRESS=0      no compression of payload over TCP to other nodes, including the
 //	                      copies of package checkpoint. If it is not set, a connection compresses
 //	                      as long as the link is slower than the compression and the payload

@@ -95,11 +95,20 @@ func TestNodesSpeakByNetwork(t *testing.T) {
 		`not shm: the ranks are on different nodes \(h1, h2\)`, r.out)
 }
 
-// With -transport rdma the ranks of one node use the network, and GORUN_CRC=0 switches the CRC off.
+// With -transport rdma the ranks of one node use the network, without a CRC unless GORUN_CRC=1 asks for it.
 func TestNetworkOfOneNode(t *testing.T) {
-	r := launch(t, 3, "cross", "-transport", "rdma", "-x", "GORUN_CRC=0")
+	for variable, crc := range map[string]string{"": "off", "0": "off", "1": "on"} {
+		r := launch(t, 3, "cross", "-transport", "rdma", "-x", "GORUN_CRC="+variable)
+		require.Zero(t, r.code, r.errors)
+		require.Regexp(t, `2 to rank 0: rdma by iwarp on 127\.0\.0\.1 .*, CRC `+crc+`, .*; not shm: GORUN_TRANSPORT=rdma`, r.out)
+	}
+}
+
+// GORUN_CRC=0 switches the CRC off between nodes, too.
+func TestNodesWithoutCRC(t *testing.T) {
+	r := launch(t, 6, "cross", append(testbed.TwoNodes(t), "-net", "lo", "-x", "GORUN_CRC=0")...)
 	require.Zero(t, r.code, r.errors)
-	require.Regexp(t, `2 to rank 0: rdma by iwarp on 127\.0\.0\.1 .*, CRC off, .*; not shm: GORUN_TRANSPORT=rdma`, r.out)
+	require.Regexp(t, `0 to rank 2: rdma by iwarp on 127\.0\.0\.1 .*, CRC off, `, r.out)
 }
 
 // TestEncryptedNetwork: -encrypt=yes encrypts the connections of the ranks. With the default,

@@ -87,7 +87,7 @@ type World struct {
 // the world ranks of the ranks of the node. peers is nil if each rank's local rank is its world rank.
 // secret is the secret of the job. local is the job of a rank of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret [32]byte, local *localJob) (*World, error) {
-	set, err := readToggles()
+	set, err := readToggles(job.Nodes)
 	if err != nil {
 		return nil, err
 	}

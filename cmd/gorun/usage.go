@@ -109,7 +109,9 @@ settings of a rank, from this shell's environment or -x, with their defaults
   GORUN_ANSWER_WITHIN=1m  how long ranks that another launcher has started wait for
                          each other
   GORUN_COMPRESS=1       0: payload to other nodes is not compressed where links are slow
-  GORUN_CRC=1, GORUN_CMA=1  0: no checksums between nodes; no process_vm_readv
+  GORUN_CRC=             0: no CRC on connections over TCP; 1: a CRC also in a job on one
+                         node; default: a CRC between nodes
+  GORUN_CMA=1            0: no process_vm_readv
   GORUN_SPIN=50us, GORUN_YIELD=100us  how long a waiting rank polls before it sleeps, if
                          it has a processor of its own
   GORUN_COLL=            the algorithms of collective operations (package collectives)
