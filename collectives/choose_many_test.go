@@ -29,3 +29,37 @@ func TestRootOfManyRanks(t *testing.T) {
 		})
 	}
 }
+
+// Up to four ranks that are each on a node of its own use the algorithms in which a rank waits least often,
+// because such ranks may share processors. Two ranks meet in a barrier by one message each way at the same time.
+func TestFewDistantRanks(t *testing.T) {
+	const long = 64 << 10
+	for _, row := range []struct {
+		op             string
+		ranks, bytes   int
+		want, withMore string // the choice for these ranks, and for five
+	}{
+		{"barrier", 2, 0, "dissemination", "dissemination"},
+		{"barrier", 3, 0, "k-nomial", "dissemination"},
+		{"barrier", 4, 0, "k-nomial", "dissemination"},
+		{"allreduce", 4, 1 << 20, "rabenseifner", "ring"},
+		{"allgather", 4, 8, "recursive-doubling", "bruck"},
+		{"allgather", 3, long, "direct", "ring"},
+		{"allgather", 4, 1 << 20, "ring", "ring"},
+		{"allgatherv", 4, long, "direct", "ring"},
+		{"alltoall", 4, 1 << 10, "bruck", "pairwise"},
+		{"alltoall", 4, long, "scattered", "pairwise"},
+		{"alltoallv", 4, long, "scattered", "pairwise"},
+	} {
+		for ranks, want := range map[int]string{row.ranks: row.want, 5: row.withMore} {
+			world(t, ranks, func(c *runtime.Comm) error {
+				if err := collectives.Distant(c); err != nil {
+					return err
+				}
+				got, err := collectives.Choice(c, row.op, row.bytes)
+				require.Equal(t, want, got, "%s of %d bytes on %d ranks", row.op, row.bytes, ranks)
+				return err
+			})
+		}
+	}
+}

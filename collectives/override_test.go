@@ -141,7 +141,7 @@ func TestExplain(t *testing.T) {
 		}
 		// The AllToAll has found that private memory cannot be read by the system call, because
 		// these ranks are goroutines of one process.
-		if err := check("alltoall", 8*long, "3 ranks on one node", "pairwise"); err != nil {
+		if err := check("alltoall", 8*long, "3 ranks on one node", "scattered"); err != nil {
 			return err
 		}
 		if err := check("allrduce", 1, `no operation "allrduce"`, "alltoall"); err != nil {

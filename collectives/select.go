@@ -168,7 +168,7 @@ var table = resolve([]line{
 	{message.Bcast, inDomains, 0, asked, 0, "data crosses to a domain of the node once"},
 	{message.Bcast, threeLevel, 0, asked, 0, "data crosses to a node and to a domain once"},
 	{message.Bcast, twoLevel, 0, 0, 0, "data crosses to a node once"},
-	{message.Bcast, "k-nomial", 0, quad, 16 << 10, "short and few ranks: root sends to every rank"},
+	{message.Bcast, "k-nomial", 0, quad, 64 << 10, "short and few ranks: root sends to every rank"},
 	{message.Bcast, "binomial", 0, 0, 32 << 10, "short: fewest messages"},
 	{message.Bcast, "binomial", 0, quad, 1 << 20, "few ranks: other algorithms send almost as many bytes, in more messages"},
 	{message.Bcast, "scatter-doubling", 0, asked, 0, "every rank sends a share, in few messages"},
@@ -202,6 +202,7 @@ var table = resolve([]line{
 	{message.AllReduce, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
 	{message.AllReduce, "recursive-doubling", 0, quad, 32 << 10, "few ranks: other algorithms send almost as many bytes, in more messages"},
 	{message.AllReduce, "rabenseifner", 0, 0, 512 << 10, "every byte travels about twice"},
+	{message.AllReduce, "rabenseifner", 0, quad, 0, "few ranks: every byte travels about twice, in few messages"},
 	{message.AllReduce, "ring", 0, 0, 0, "long: neighbours only"},
 	{message.AllReduce, "recursive-doubling", 0, 0, 0, "the operator does not commute"},
 	{message.AllReduce, "in-order", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
@@ -267,7 +268,8 @@ var table = resolve([]line{
 	{message.AllGather, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.AllGather, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
 	{message.AllGather, "bruck", 0, 0, 8 << 10, "short: fewest messages"},
-	{message.AllGather, "recursive-doubling", 0, quad, 64 << 10, "few ranks: fewest messages"},
+	{message.AllGather, "recursive-doubling", 0, quad, 16 << 10, "few ranks: fewest messages"},
+	{message.AllGather, "direct", 0, quad, 512 << 10, "few ranks: every rank waits once"},
 	{message.AllGather, "pat", 0, asked, 0, "long messages go to near ranks"},
 	{message.AllGather, "ring", 0, 0, 0, "long: neighbours only"},
 
@@ -277,6 +279,7 @@ var table = resolve([]line{
 	{message.AllGatherV, "node-pull", readable, quicker, 0, measured},
 	{message.AllGatherV, "node-pipeline", 0, 0, 0, "every rank reads the contributions while they are written"},
 	{message.AllGatherV, "bruck", 0, quad, 16 << 10, "short and few ranks: fewest messages"},
+	{message.AllGatherV, "direct", 0, quad, 512 << 10, "few ranks: every rank waits once"},
 	{message.AllGatherV, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
 	{message.AllGatherV, "ring", 0, 0, 0, "neighbours only"},
 
@@ -290,11 +293,12 @@ var table = resolve([]line{
 	{message.AllToAll, twoLevel, 0, 0, 256, "short: one rank of each node sends"},
 	{message.AllToAll, "bruck", 0, 0, 256, "short: fewest messages"},
 	{message.AllToAll, "bruck", 0, quad, 1 << 10, "short and few ranks: fewest messages"},
+	{message.AllToAll, "scattered", 0, quad, 0, "few ranks: every rank waits once"},
 	{message.AllToAll, "pairwise", 0, 0, 0, "long: straight into recv, copied once instead of twice"},
 
 	{message.AllToAllV, "node-slots", listed, 0, 0, "short blocks lie in the slots, beside their lengths"},
 	{message.AllToAllV, "bruck", 0, asked, 0, "short: fewest messages"},
-	{message.AllToAllV, "scattered", 0, asked, 0, "nobody waits for a late rank"},
+	{message.AllToAllV, "scattered", 0, quad, 0, "few ranks: every rank waits once"},
 	{message.AllToAllV, "pairwise", 0, 0, 0, "straight into recv"},
 
 	{message.Scan, "node-small", fits, 0, 0, "every rank reads the contributions before its own in place"},

@@ -1,0 +1,24 @@
+package iwarp
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// A socket for loopback has a send buffer of a fixed size, because data in the kernel's large buffer leaves the
+// caches. A socket for another interface keeps the size that the kernel adapts to the network.
+func TestLoopbackSendBuffer(t *testing.T) {
+	size := func(address string) int {
+		fd, err := newSocket(netip.MustParseAddr(address))
+		require.NoError(t, err)
+		defer unix.Close(fd)
+		n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 2*loopbackBuffer, size("127.0.0.1"))
+	require.NotEqual(t, 2*loopbackBuffer, size("192.0.2.1"))
+}
