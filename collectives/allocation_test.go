@@ -109,9 +109,10 @@ func newBuffers(size int) *buffers {
 var plus = collectives.Func(add, true)
 
 // A nonblocking operation reuses the internal memory of the previous operation. The test checks that
-// an operation allocates on average less than an eighth of the length of its buffer.
+// an operation allocates on average less than an eighth of the length of its buffer, and in few pieces: the
+// request, its context.Context and the handover to another goroutine.
 func TestNonblockingOperationsKeepMemory(t *testing.T) {
-	const n, runs = 64 << 10, 200
+	const n, runs, pieces = 64 << 10, 200, 15
 	world(t, 2, func(c *runtime.Comm) error {
 		send, recv := make([]int64, n), make([]int64, n)
 		once := func() error {
@@ -134,6 +135,9 @@ func TestNonblockingOperationsKeepMemory(t *testing.T) {
 		goruntime.ReadMemStats(&after)
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > runs*n {
 			return fmt.Errorf("%d operations on %d bytes allocated %d bytes", runs, 8*n, grown)
+		}
+		if made := after.Mallocs - before.Mallocs; made > 2*runs*pieces { // of both ranks
+			return fmt.Errorf("%d operations of each of two ranks made %d allocations", runs, made)
 		}
 		return nil
 	})

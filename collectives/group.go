@@ -84,7 +84,7 @@ type group struct {
 	blocking, nonblocking record
 	// started counts nonblocking operations. idle keeps peer objects of ended nonblocking operations for reuse.
 	started atomic.Uint64
-	idle    idlePeers
+	idle    idleStarted
 	watch   watch
 	// values records the operation with values in progress.
 	values valueUse

@@ -98,7 +98,7 @@ func (k *interCall) start() runtime.Request {
 		return runtime.NewRequest(k.t.Local(), func(*runtime.Comm) error { return err })
 	}
 	x := k.launch()
-	return runtime.NewRequest(k.t.Private(), func(across *runtime.Comm) error {
+	return runtime.NewRequestUsing(k.t.Private(), nil, nil, func(across *runtime.Comm) error {
 		x.across.comm, x.local.comm = across, k.t.Local().Private().WithContext(across.Context())
 		err := k.run(x)
 		if err == nil {

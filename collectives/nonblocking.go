@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -20,71 +22,92 @@ func (k *call) start() runtime.Request {
 		err := refuse(k.op, k.err)
 		return runtime.NewRequest(k.comm, func(*runtime.Comm) error { return err })
 	}
-	own := *k
-	p := own.group.idle.take()
-	return own.launch(p, func() { own.group.idle.put(p) })
+	s := k.group.idle.take()
+	s.call, s.pool = *k, &k.group.idle
+	return s.launch()
 }
 
-// idlePeers keeps the peers (type peer) of nonblocking operations that have ended. Later operations
-// reuse the scratch memory of these peers, because new memory would cost page faults. The peers are
-// garbage-collected with the group.
-type idlePeers struct {
+// started is a nonblocking operation. Later operations of the group reuse its memory.
+type started struct {
+	call
+	peer  peer
+	pool  *idleStarted // gets the memory after an operation without an error; nil for a persistent operation
+	rule  *rule
+	under flight.Started
+	site  callsite.Site
+	fn    func(*runtime.Comm) error // the method run
+}
+
+// newStarted returns the memory of an operation.
+func newStarted(rank, size int) *started {
+	s := &started{peer: peer{rank: rank, size: size}}
+	s.fn = s.run
+	return s
+}
+
+// idleStarted keeps the memory of nonblocking operations that have ended, because new memory, above all the
+// scratch memory of a peer, would cost page faults. It is garbage-collected with the group.
+type idleStarted struct {
 	rank, size int
 	mu         sync.Mutex // guards the field all
-	all        []*peer
+	all        []*started
 }
 
-// idleMax is the largest number of idle peers that a group keeps.
+// idleMax is the largest number of idle operations that a group keeps.
 const idleMax = 4
 
-// take returns an idle peer or, if no peer is idle, a new peer.
-func (i *idlePeers) take() *peer {
+// take returns the memory of an idle operation or, if there is none, new memory.
+func (i *idleStarted) take() *started {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	last := len(i.all) - 1
 	if last < 0 {
-		return &peer{rank: i.rank, size: i.size}
+		return newStarted(i.rank, i.size)
 	}
-	p := i.all[last]
+	s := i.all[last]
 	i.all = i.all[:last]
-	return p
+	return s
 }
 
-// put gives a peer back after an operation that ended without an error.
-func (i *idlePeers) put(p *peer) {
+// put gives the memory of an operation back that ended without an error.
+func (i *idleStarted) put(s *started) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if p.comm = nil; len(i.all) < idleMax {
-		i.all = append(i.all, p)
+	if len(i.all) < idleMax {
+		s.call, s.peer.comm = call{}, nil
+		i.all = append(i.all, s)
 	}
 }
 
 // launch assigns the call its number and its algorithm before it returns, so that they agree at all
-// members. A goroutine then executes the call by messages of p. The goroutine calls done when the call
-// has ended without an error.
-func (k *call) launch(p *peer, done func()) runtime.Request {
-	g := k.group
-	n, said := g.started.Add(1), k.statement()
+// members. A goroutine then executes the call by messages.
+func (s *started) launch() runtime.Request {
+	g := s.group
+	n, said := g.started.Add(1), s.statement()
 	bears := label(g.comparable(said).Fingerprint(), n)
 	g.nonblocking.note(n, said, bears, nil)
-	under, site := k.recordStarted(n), *g.nonblocking.stack(n)
-	p.tag = tagStarted + int(n%tagsStarted)
-	p.label.Set(bears)
-	reads, writes := k.memory()
-	r := k.messageRule() // here, because Tune may change the table while the operation is in progress
-	return runtime.NewRequestUsing(k.view, reads, writes, func(c *runtime.Comm) error {
-		p.comm = c
-		err := k.messages(p, r)
-		under.End(err != nil)
-		if err == nil {
-			done()
-			return nil
+	s.under, s.site = s.recordStarted(n), *g.nonblocking.stack(n)
+	s.peer.tag = tagStarted + int(n%tagsStarted)
+	s.peer.label.Set(bears)
+	s.rule = s.messageRule() // here, because Tune may change the table while the operation is in progress
+	reads, writes := s.memory()
+	return runtime.NewRequestUsing(s.view, reads, writes, s.fn)
+}
+
+// run executes the call. c is the view to send and receive through.
+func (s *started) run(c *runtime.Comm) error {
+	s.peer.comm = c
+	err := s.messages(&s.peer, s.rule)
+	s.under.End(err != nil)
+	if err == nil {
+		if s.pool != nil {
+			s.pool.put(s)
 		}
-		err = g.explain(c, err, &g.nonblocking, subjectStarted)
-		c.Break(err)
-		at := site // Line takes the address of at; if it took that of site, each operation would allocate site
-		return fmt.Errorf("at %s: %w", at.Line(packagePath, runtimePath), refuse(k.op, lostWithin(c, err)))
-	})
+		return nil
+	}
+	err = s.group.explain(c, err, &s.group.nonblocking, subjectStarted)
+	c.Break(err)
+	return fmt.Errorf("at %s: %w", s.site.Line(packagePath, runtimePath), refuse(s.op, lostWithin(c, err)))
 }
 
 // memory returns the memory that the call reads and the memory that the call writes at this rank. If

@@ -13,10 +13,11 @@ import "github.com/gorun-hpc/gorun/runtime"
 // persist returns the persistent form of the call. If the arguments were refused, Wait returns the
 // error after each Start.
 func (k *call) persist() *runtime.Persistent {
-	own := *k
-	if own.err != nil {
+	if k.err != nil {
+		own := *k
 		return runtime.NewPersistent(own.start)
 	}
-	p := &peer{rank: own.group.rank, size: own.group.size} // all starts use this peer and its scratch memory
-	return runtime.NewPersistent(func() runtime.Request { return own.launch(p, func() {}) })
+	s := newStarted(k.group.rank, k.group.size) // the memory of all starts
+	s.call = *k
+	return runtime.NewPersistent(s.launch)
 }

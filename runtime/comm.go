@@ -142,7 +142,11 @@ func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Com
 	if ctx.Done() == nil {
 		ctx = nil // this context never ends, so calls need no check of it
 	}
-	views := new([2]Comm)
+	return core.fill(ctx, new([2]Comm), e, rank)
+}
+
+// fill makes views a view for the user, which it returns, and its private twin.
+func (core *commCore) fill(ctx context.Context, views *[2]Comm, e *engine.Engine, rank int) *Comm {
 	for i := range views {
 		views[i] = Comm{
 			engine: e, core: core, ctx: ctx, ranks: core.ranks,

@@ -1,12 +1,10 @@
 package runtime
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
-	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
 // Private returns the communicator's twin: a view with the same group and context.Context, but a
@@ -53,32 +51,31 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 // When fn has returned, the rank sends itself a message, which completes the request. So WaitAny
 // and its variants need no support for goroutines.
 func NewRequest(c *Comm, fn func(c *Comm) error) Request {
-	return NewRequestUsing(c, nil, nil, fn)
+	return newRequest(c, nil, nil, fn, false)
 }
 
 // NewRequestUsing is NewRequest for a function that accesses memory of the program while it runs.
 // The argument reads is the slice that the function reads, and the argument writes is the slice
 // that it changes. gorun -check reports accesses that conflict with other requests. It also reports
 // if the program changes the slice reads before Wait or Test has returned the result.
+//
+// If Wait is called before the other goroutine has begun to run fn, Wait runs fn itself, which saves
+// two switches between goroutines. So fn must end when its context.Context ends, and must not call
+// runtime.Goexit.
 func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Request {
+	return newRequest(c, reads, writes, fn, true)
+}
+
+// newRequest is NewRequestUsing. The argument lent is true if Wait may run fn.
+func newRequest(c *Comm, reads, writes []byte, fn func(c *Comm) error, lent bool) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))
 	}
-	ctx, cancel := context.WithCancel(c.Context())
-	t := &task{done: make(chan struct{}), cancel: cancel}
-	w := c.core.world
-	end := engine.Match{Context: contextTask, Peer: w.Rank(), Tag: int(w.tasks.Add(1) & engine.TagMax)}
-	r := Request{comm: c, rest: &rest{task: t, watched: w.check.startTask(reads, writes)}, operation: c.engine.Irecv(end, 0, nil, 0)}
-	c.engine.Go(func() {
-		defer func() {
-			cancel()
-			close(t.done)
-			// Send fails only when the engine has ended, which ends the receive of the request, too.
-			_ = c.engine.Send(context.Background(), end, 0, nil, engine.Standard, 0)
-		}()
-		t.err = errGoexit // unless guard returns
-		t.err = w.guard(func() error { return fn(c.WithContext(taskContext{ctx, c.Context()})) })
-	})
+	t := newTask(c, fn)
+	t.lent = lent
+	t.rest.watched = c.core.world.check.startTask(reads, writes)
+	r := Request{comm: c, rest: &t.rest, operation: c.engine.Irecv(t.end, 0, nil, 0)}
+	c.engine.Go(&t.work)
 	return r
 }
 

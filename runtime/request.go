@@ -31,7 +31,7 @@ const sendUnit = -1
 // rest holds the work that remains at the end of an operation, or the error of an
 // operation that could not be started.
 type rest struct {
-	// task is the goroutine of a NewRequest, else nil. When the goroutine ends, it sends the
+	// task is the function of a NewRequest, else nil. When the goroutine ends, it sends the
 	// message that the operation receives.
 	task    *task
 	strides strides
@@ -70,7 +70,7 @@ func (r Request) watched(p *watched) Request {
 // zero reports whether r is the zero Request.
 func (r Request) zero() bool { return r == Request{} }
 
-// task returns the goroutine of a NewRequest, else nil.
+// task returns the function of a NewRequest, else nil.
 func (r Request) task() *task {
 	if r.rest == nil {
 		return nil
@@ -92,7 +92,11 @@ func (r Request) Wait() (Status, error) {
 			return emptyStatus, err // the request continues
 		}
 		ctx = nil // the function has a context.Context of its own
-		r.operation.Attend(t.done)
+		if t.lent && t.engine.Take(&t.work) {
+			t.run() // here, because its goroutine has not begun: no switch between goroutines
+		} else {
+			r.operation.Attend(t.ending())
+		}
 	}
 	s, err := r.result(r.operation.Wait(ctx))
 	return s, untaken(err)
@@ -171,8 +175,7 @@ func (r Request) result(s engine.Status, err error) (Status, error) {
 	if rest := r.rest; rest != nil {
 		rest.watched.end()
 		if t := rest.task; t != nil {
-			<-t.done
-			return emptyStatus, t.err
+			return emptyStatus, t.result()
 		}
 		rest.strides.finish(s.Bytes)
 	}

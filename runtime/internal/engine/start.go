@@ -4,77 +4,134 @@ import (
 	"context"
 	"runtime/pprof"
 	"sync"
+	"sync/atomic"
 )
 
-// Go runs f on another goroutine. Until the goroutine runs, pollers of this rank let other goroutines run. Otherwise
-// a rank with a single processor of Go would spin in a wait for what f is about to do.
-func (e *Engine) Go(f func()) {
-	e.crowd.Add(1)
-	if w := e.workers.take(); w != nil {
-		w <- f
-		return
-	}
-	go e.runWork(f)
+// Work is a function that a goroutine of the engine calls, unless another goroutine takes it first. The caller of
+// Engine.Go sets Run. A Work is used once and must not be copied after Go.
+type Work struct {
+	Run   func()
+	taken atomic.Bool
 }
 
-// runWork runs f, and then the functions for which Engine.Go takes this goroutine.
-func (e *Engine) runWork(f func()) {
-	w := make(worker, 1)
-	for f != nil {
-		e.crowd.Add(-1)
-		pprof.SetGoroutineLabels(context.Background()) // instead of those of the previous function
-		f()
-		if !e.workers.put(w) {
+// Go lets another goroutine call w.Run. Until a goroutine takes w, pollers of this rank let other goroutines run.
+// Otherwise a rank with a single processor of Go would spin in a wait for what the function is about to do.
+func (e *Engine) Go(w *Work) {
+	e.crowd.Add(1)
+	e.workers.add(e, w)
+}
+
+// Take reports whether the caller is the first to take w. If so, the caller has to call w.Run. No goroutine of the
+// engine calls it then.
+func (e *Engine) Take(w *Work) bool {
+	if !w.taken.CompareAndSwap(false, true) {
+		return false
+	}
+	e.crowd.Add(-1)
+	return true
+}
+
+// runWork calls the functions of works until there is none to do and the goroutine is not needed any more.
+func (e *Engine) runWork() {
+	for me := make(worker, 1); ; {
+		if w := e.workers.next(e); w != nil {
+			pprof.SetGoroutineLabels(context.Background()) // instead of those of the previous function
+			w.Run()
+		}
+		if !e.workers.put(me) || !<-me {
 			return
 		}
-		f = <-w
 	}
 }
 
-// worker is the channel on which a goroutine waits for its next function; nil ends the goroutine. A new goroutine
-// for each operation would have to grow its stack, which takes longer than a short operation.
-type worker chan func()
+// worker is the channel on which an idle goroutine waits until it is called; false ends the goroutine. A new
+// goroutine for each Work would have to grow its stack, which takes longer than a short operation.
+type worker chan bool
 
 // workersMax is the largest number of idle workers of an engine.
 const workersMax = 4
 
-// workers are the idle workers of an engine.
+// workers are the works that no goroutine has taken, and the goroutines for them. While a work is queued, one
+// goroutine is called. When it runs, it takes one work and calls the next goroutine if there are more. So if a
+// goroutine that waits takes the works of one operation after the other, all of them cost one call.
 type workers struct {
 	lock   sync.Mutex // guards everything below
+	queue  []*Work    // some of them may be taken
+	called bool       // a goroutine was called or started, and has not called next yet
 	idle   []worker
 	closed bool
 }
 
-// take returns an idle worker, or nil if there is none.
-func (w *workers) take() worker {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	last := len(w.idle) - 1
-	if last < 0 {
-		return nil
+// add queues w and calls a goroutine if none is called.
+func (q *workers) add(e *Engine, w *Work) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.prune()
+	q.queue = append(q.queue, w)
+	if !q.called {
+		q.call(e)
 	}
-	one := w.idle[last]
-	w.idle = w.idle[:last]
-	return one
+}
+
+// prune removes the works at the end of the queue that are taken.
+func (q *workers) prune() {
+	for n := len(q.queue); n > 0 && q.queue[n-1].taken.Load(); n-- {
+		q.queue[n-1] = nil
+		q.queue = q.queue[:n-1]
+	}
+}
+
+// call calls an idle goroutine or starts one. The lock is held.
+func (q *workers) call(e *Engine) {
+	q.called = true
+	last := len(q.idle) - 1
+	if last < 0 {
+		go e.runWork()
+		return
+	}
+	q.idle[last] <- true // has room for one value
+	q.idle = q.idle[:last]
+}
+
+// next takes the oldest work for the goroutine that was called. It returns nil if all are taken. If more works are
+// queued, it calls another goroutine.
+func (q *workers) next(e *Engine) *Work {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.called = false
+	for len(q.queue) > 0 {
+		w := q.queue[0]
+		q.queue[0] = nil
+		q.queue = q.queue[1:]
+		if !e.Take(w) {
+			continue
+		}
+		if q.prune(); len(q.queue) > 0 {
+			q.call(e)
+		}
+		return w
+	}
+	q.queue = nil
+	return nil
 }
 
 // put adds an idle worker. It returns false if the worker has to end.
-func (w *workers) put(one worker) bool {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	if w.closed || len(w.idle) == workersMax {
+func (q *workers) put(one worker) bool {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if q.closed || len(q.idle) == workersMax {
 		return false
 	}
-	w.idle = append(w.idle, one)
+	q.idle = append(q.idle, one)
 	return true
 }
 
 // close ends the idle workers. Each other worker ends after the function that it runs.
-func (w *workers) close() {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	for _, one := range w.idle {
-		one <- nil
+func (q *workers) close() {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	for _, one := range q.idle {
+		one <- false
 	}
-	w.idle, w.closed = nil, true
+	q.idle, q.closed = nil, true
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	goruntime "runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,7 +40,7 @@ func TestPollersLetNewGoroutinesRun(t *testing.T) {
 	defer e.Close()
 	ctx, own := context.Background(), engine.Match{Peer: 0}
 	sent := make(chan error, 1)
-	e.Go(func() { sent <- e.Send(ctx, own, 0, nil, engine.Standard, 0) })
+	e.Go(&engine.Work{Run: func() { sent <- e.Send(ctx, own, 0, nil, engine.Standard, 0) }})
 	_, err = e.Recv(ctx, own, 0, nil, 0)
 	require.NoError(t, err)
 	require.NoError(t, <-sent)
@@ -68,14 +70,14 @@ func TestGoroutinesAreUsedAgain(t *testing.T) {
 		ran <- true
 		<-release
 	}
-	e.Go(func() { ran <- true })
+	e.Go(&engine.Work{Run: func() { ran <- true }})
 	<-ran
 	for range 100 {
 		require.Equal(t, 1, workers(), "the goroutine has ended")
 		goruntime.Gosched()
 	}
 	for range together {
-		e.Go(blocked)
+		e.Go(&engine.Work{Run: blocked})
 	}
 	for range together {
 		<-ran // no function waits for the end of another
@@ -84,12 +86,64 @@ func TestGoroutinesAreUsedAgain(t *testing.T) {
 		release <- true
 	}
 	until(together / 2)
-	e.Go(blocked)
+	e.Go(&engine.Work{Run: blocked})
 	<-ran
 	require.NoError(t, e.Close())
 	release <- true // the goroutine of the function becomes idle after Close
 	until(0)
-	e.Go(func() { ran <- true })
+	e.Go(&engine.Work{Run: func() { ran <- true }})
 	<-ran
 	until(0)
 }
+
+// TestTakenWork checks that a goroutine that takes a Work is the only one to run it, whatever the order of the Works
+// that are taken, and that the goroutines of the engine run all others.
+func TestTakenWork(t *testing.T) {
+	e, err := engine.New(engine.Config{Size: 1})
+	require.NoError(t, err)
+	defer e.Close()
+	const rounds, together = 200, 8
+	for seed := range rounds {
+		var runs [together]atomic.Int32
+		var ended sync.WaitGroup
+		works := make([]engine.Work, together)
+		ended.Add(together)
+		for i := range works {
+			works[i].Run = func() {
+				runs[i].Add(1)
+				ended.Done()
+			}
+			e.Go(&works[i])
+			if k := (i * (seed | 1)) % (i + 1); seed>>k&1 != 0 && e.Take(&works[k]) {
+				works[k].Run()
+			}
+		}
+		ended.Wait()
+		for i := range works {
+			require.False(t, e.Take(&works[i]))
+			require.EqualValues(t, 1, runs[i].Load())
+		}
+	}
+}
+
+// TestTakenWorksCallOneGoroutine checks that works which are taken one after the other, before another goroutine runs,
+// start one goroutine.
+func TestTakenWorksCallOneGoroutine(t *testing.T) {
+	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
+	e, err := engine.New(engine.Config{Size: 1})
+	require.NoError(t, err)
+	defer e.Close()
+	before := goruntime.NumGoroutine()
+	for range 100 {
+		w := engine.Work{Run: func() {}}
+		e.Go(&w)
+		if e.Take(&w) {
+			w.Run()
+		}
+	}
+	require.LessOrEqual(t, goruntime.NumGoroutine(), before+workersAtOnce)
+}
+
+// workersAtOnce bounds the goroutines of TestTakenWorksCallOneGoroutine: usually one, and some more if Go's scheduler
+// preempts the test between Go and Take.
+const workersAtOnce = 4

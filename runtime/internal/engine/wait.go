@@ -73,23 +73,16 @@ func (e *Engine) begin(w *waiter) bool {
 // token begins its wait with waitLong. During waitLong, Blocked lists the goroutine.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since, w.depth = time.Now(), 0
-	cancelable := ctx != nil && ctx.Done() != nil
-	w.limited = cancelable && !isInner(ctx)
+	w.limited = ctx != nil && !isInner(ctx) && ctx.Done() != nil
 	w.place.Of, w.place.Word = w, w.done != nil
 	e.blocked.push(w)
 	e.noteWait(w)
-	var stop func() bool
-	if cancelable {
-		era := w.era
-		stop = context.AfterFunc(ctx, func() { e.expire(ctx, w, era) })
-	}
-	e.giveWay(w)
+	x := expiry{ctx: ctx}
+	e.giveWay(w, &x)
 	e.blocked.remove(w)
 	e.noteResume(w)
 	w.era++
-	if stop != nil {
-		stop()
-	}
+	x.end()
 	err := w.err
 	w.err = nil
 	if err == nil && !w.fired && w.req == nil {
@@ -98,30 +91,17 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// InnerContext is a context.Context with a method Inner. Inner reports whether only a call in this
-// program can end the context. If Inner returns true, no deadline or event from outside the program
-// can end it.
-type InnerContext interface {
-	context.Context
-	Inner() bool
-}
-
-// isInner reports whether ctx is an InnerContext whose Inner returns true.
-func isInner(ctx context.Context) bool {
-	c, ok := ctx.(InnerContext)
-	return ok && c.Inner()
-}
-
 // giveWay asks the poll token for the next action of the goroutine of w and carries it out, again
-// and again, until w is over. If w does not wait for a request, giveWay also returns when the
-// engine has ended.
-func (e *Engine) giveWay(w *waiter) {
+// and again, until w is over, or until x ends the wait. If w does not wait for a request, giveWay also
+// returns when the engine has ended.
+func (e *Engine) giveWay(w *waiter, x *expiry) {
 	var in progress.Input
 	var ticket uint32
 	since := w.since // when w began to wait, its Park ended, or its poll found something, whichever is latest
 	var pace progress.Pace
 	pace.Start(e.share.Policy())
 	for {
+		x.look(w)
 		in.Over = w.over() || e.err != nil && w.req == nil
 		action, ready := e.token.Next(&w.place, in)
 		e.obey(ready)
@@ -157,6 +137,7 @@ func (e *Engine) giveWay(w *waiter) {
 				since = time.Now()
 			}
 		case progress.Arm:
+			x.register(e, w)
 			ticket = e.sleeper.Prepare()
 			if in.Armed = e.arm(); in.Armed {
 				e.ask()
@@ -165,6 +146,7 @@ func (e *Engine) giveWay(w *waiter) {
 			e.sleep(w, ticket, pace.Nap())
 			e.recorder.Tick(time.Now())
 		case progress.Park:
+			x.register(e, w)
 			e.park(w)
 			since = time.Now()
 			e.recorder.Tick(since)
@@ -207,16 +189,6 @@ func (e *Engine) ask() {
 		if !w.fired && w.done() {
 			e.fire(w)
 		}
-	}
-}
-
-// expire ends the wait of w with the number era, because ctx is done. It does nothing if that wait is over.
-func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
-	e.lock()
-	defer e.unlock()
-	if w.era == era && !w.fired && w.err == nil {
-		w.err = &CancelError{Op: w.op(), Cause: context.Cause(ctx)}
-		e.rouse(w)
 	}
 }
 
