@@ -75,14 +75,16 @@ func TestForgetEndsWhatWaits(t *testing.T) {
 		probed <- err
 	}()
 	soonTrue(t, func() bool { return len(e.Blocked()) == 1 })
+	e.Break(4, errBroken)
 	e.Break(7, errBroken)
-	e.Forget(func(context uint32) bool { return context != 6 }, errOver)
+	e.Forget(func(context uint32) bool { return context == 5 || context == 7 }, errOver)
 	for _, h := range []engine.Handle{named, wild} {
 		_, err := h.Wait(none)
 		require.ErrorIs(t, err, errOver)
 	}
 	require.ErrorIs(t, <-probed, errOver)
-	// Operations after Forget work as in a new context.
+	require.ErrorIs(t, e.Send(none, in(4, 1, 1), 0, nil, engine.Standard, 0), errBroken)
+	// Operations after Forget work as in a new context, while a lower context is still broken.
 	again := e.Irecv(in(7, 1, 1), 0, make([]byte, 9), 0)
 	for _, context := range []uint32{6, 7} {
 		require.NoError(t, w.engines[1].Send(none, in(context, 0, 1), 0, pattern(9, 1), engine.Standard, 0))
