@@ -232,14 +232,16 @@ func TestGeneralizedRequestEndsItsGoroutine(t *testing.T) {
 	require.ErrorContains(t, wait, "Goexit")
 }
 
-// After an abort, Test of a generalized request whose function has not returned does not wait for it.
+// After an abort, Test of a generalized request whose function has not returned does not wait for it. Wait and WaitAny
+// do.
 func TestGeneralizedRequestAfterAnAbort(t *testing.T) {
 	aborted, gate := errors.New("aborted"), make(chan struct{})
 	err := runtime.Local(2, func(w *runtime.World) error {
 		if w.Rank() == 1 {
 			return aborted
 		}
-		r := runtime.NewRequest(w.Comm(), func(*runtime.Comm) error { <-gate; return nil })
+		blocked := func(*runtime.Comm) error { <-gate; return nil }
+		r, requests := runtime.NewRequest(w.Comm(), blocked), []runtime.Request{runtime.NewRequest(w.Comm(), blocked)}
 		_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0)
 		tested := make(chan bool)
 		go func() {
@@ -252,8 +254,10 @@ func TestGeneralizedRequestAfterAnAbort(t *testing.T) {
 		case <-time.After(20 * time.Second):
 			require.Fail(t, "Test waits")
 		}
-		close(gate)
-		_, taken := r.Wait()
+		time.AfterFunc(20*time.Millisecond, func() { close(gate) }) // probably after WaitAny has begun
+		_, _, taken := runtime.WaitAny(requests)
+		require.NoError(t, taken, "the function returns nil")
+		_, taken = r.Wait()
 		require.NoError(t, taken, "the function returns nil")
 		return err
 	})
