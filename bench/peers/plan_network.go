@@ -24,8 +24,8 @@ var (
 	netLong    = slices.Concat([]string{"-m", "1M"}, netWindows)
 	withCRC    = []string{"GORUN_CRC=1"}
 	encrypted  = []string{"GORUN_ENCRYPT=yes"}
-	fourRanks  = []string{"-host", "a:2,b:2", "-rsh", "env GORUN_HOSTID=%h"}
-	twoNodes   = []string{"-host", "a:2,b:4", "-rsh", "env GORUN_HOSTID=%h"}
+	fourRanks  = []string{"-host", "a:2,b:2", "-rsh", "env GORUN_HOSTID=%h", "-bind-to", "none", "-encrypt=no"}
+	twoNodes   = []string{"-host", "a:2,b:4", "-rsh", "env GORUN_HOSTID=%h", "-bind-to", "none", "-encrypt=no"}
 	twoSizes   = []string{"-m", "64K,1M"}
 )
 
@@ -40,7 +40,8 @@ func networkPlan() plan {
 
 // networkMeasurements returns the measurements of TCP itself, and of ranks that communicate through the
 // network although they are on one machine. In the measurements with twoNodes or fourRanks, gorun treats the
-// machine as two nodes. With twoNodes, the two ranks that measure are on the first node.
+// machine as two nodes. With twoNodes, the two ranks that measure are on the first node. The ranks are not bound,
+// because gorun binds no ranks of two nodes to the same processor.
 func networkMeasurements() []measurement {
 	over := func(m measurement) measurement {
 		m.network, m.timeout = true, timeoutNetwork
@@ -62,10 +63,10 @@ func networkMeasurements() []measurement {
 		over(measurement{key: "rdma connect", program: "connect", ranks: 18, alone: true}),
 		over(measurement{key: "rdma allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}}),
 		{key: "shm alone", program: "latency", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-m", "8"}, warm)},
-		{key: "shm beside rdma", program: "latency", ranks: 6, bound: true, alone: true, args: slices.Concat([]string{"-m", "8", "-heard", "4"}, warm), launch: twoNodes},
-		{key: "rdma arrival", program: "arrival", ranks: 4, bound: true, alone: true, args: []string{"-i", "1000"}, launch: fourRanks},
-		{key: "rdma arrival in a dialogue", program: "arrival", ranks: 4, bound: true, alone: true, args: []string{"-i", "1000", "-busy", "1"}, launch: fourRanks},
-		{key: "rdma arrival in a flood", program: "arrival", ranks: 4, bound: true, alone: true, args: []string{"-i", "1000", "-busy", "64"}, launch: fourRanks},
+		{key: "shm beside rdma", program: "latency", ranks: 6, alone: true, args: slices.Concat([]string{"-m", "8", "-heard", "4"}, warm), launch: twoNodes},
+		{key: "rdma arrival", program: "arrival", ranks: 4, alone: true, args: []string{"-i", "1000"}, launch: fourRanks},
+		{key: "rdma arrival in a dialogue", program: "arrival", ranks: 4, alone: true, args: []string{"-i", "1000", "-busy", "1"}, launch: fourRanks},
+		{key: "rdma arrival in a flood", program: "arrival", ranks: 4, alone: true, args: []string{"-i", "1000", "-busy", "64"}, launch: fourRanks},
 	}
 }
 
