@@ -156,7 +156,7 @@ var imports = map[string][]string{
 		"google.golang.org/protobuf/types/known/wrapperspb",
 	},
 	"bench/peers/netrpc": {},
-	"bench/peers":        {"internal/testbed/launch", "internal/testbed/nscluster", "bench/peers/internal/chart"}, // a module of its own
+	"bench/peers":        {"internal/testbed/launch", "internal/testbed/nscluster", "bench/peers/internal/chart", "golang.org/x/sys/unix"}, // a module of its own
 	"bench/peers/internal/chart": {
 		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
 		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",

@@ -30,7 +30,13 @@
 // root), actors, npb, and curves (latency and bandwidth from 1 B to 4 MiB). For each part the program prints
 // a table of ratios, or of medians and extremes. A ratio is gorun's value divided by the value of the better
 // peer. For each ratio, the table also has the bar, which gorun must reach, and the aim, which gorun should
-// reach. The program writes the table, all samples as JSON, and pictures as PNG to bench/results. A partial
+// reach.
+//
+// On a virtual machine the host may move the processors, so that all messages take twice as long for some
+// seconds. With -near 200ns, peers repeats a run before or after which a cache line took longer than that from
+// one processor to the other and back.
+//
+// The program writes the table, all samples as JSON, and pictures as PNG to bench/results. A partial
 // run (-only, -quick) writes nothing unless -out names a directory. If a peer is not installed, fails or
 // hangs, the program reports this, and compares gorun with the other peers.
 package main

@@ -17,6 +17,8 @@ type machine struct {
 	Go         string `json:"go"`
 	Commit     string `json:"commit,omitempty"`
 	LoadBefore string `json:"load_before"`
+	// Distance is the condition of -near, "" without it.
+	Distance string `json:"distance,omitempty"`
 }
 
 func thisMachine() machine {
@@ -39,6 +41,9 @@ func (m *machine) text() string {
 	text := fmt.Sprintf("Measured on %s, %d processors, Linux %s, %s", m.CPU, m.Processors, m.Kernel, m.Go)
 	if m.Commit != "" {
 		text += ", commit " + m.Commit
+	}
+	if m.Distance != "" {
+		text += ", " + m.Distance
 	}
 	return text + ".\n"
 }

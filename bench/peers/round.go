@@ -21,6 +21,7 @@ type comparison struct {
 	rounds     int
 	quick      bool
 	nice       int
+	distance   *distance
 	log        *log.Logger
 	result     *result
 }
@@ -73,7 +74,11 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	if c.nice != 0 {
 		command = append([]string{"nice", "-n", strconv.Itoa(c.nice)}, command...)
 	}
-	out, err := launch.Execute(ctx, m.timeout, s.environment(m), command...)
+	var out launch.Result
+	err := c.distance.during(ctx, func() (err error) {
+		out, err = launch.Execute(ctx, m.timeout, s.environment(m), command...)
+		return err
+	})
 	var values map[int]float64
 	var lines map[string]float64
 	switch {

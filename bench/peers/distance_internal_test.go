@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	close200 = 200 * time.Nanosecond
+	far      = 2 * close200
+)
+
+// probes returns a probe that returns one after the other of the given times, and the last one for ever.
+func probes(times ...time.Duration) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		first := times[0]
+		if len(times) > 1 {
+			times = times[1:]
+		}
+		return first, nil
+	}
+}
+
+// TestRunsCountWhileProcessorsAreNear checks how often a run is repeated.
+func TestRunsCountWhileProcessorsAreNear(t *testing.T) {
+	for name, tc := range map[string]struct {
+		limit time.Duration
+		times []time.Duration
+		runs  int
+		err   error
+	}{
+		"without a limit":            {0, []time.Duration{far}, 1, nil},
+		"near":                       {close200, []time.Duration{close200}, 1, nil},
+		"far before the run":         {close200, []time.Duration{far, far, close200}, 1, nil},
+		"far after the run":          {close200, []time.Duration{close200, far, close200}, 2, nil},
+		"never near before the run":  {close200, []time.Duration{far}, 0, errFar},
+		"near before each run alone": {close200, alternating(), distanceTries, errFar},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, runs := distance{limit: tc.limit, probe: probes(tc.times...)}, 0
+			err := d.during(t.Context(), func() error { runs++; return nil })
+			require.ErrorIs(t, err, tc.err)
+			require.Equal(t, tc.runs, runs)
+		})
+	}
+}
+
+// alternating returns times that are near before each run, and far after it.
+func alternating() []time.Duration {
+	var times []time.Duration
+	for range distanceTries {
+		times = append(times, close200, far)
+	}
+	return times
+}
+
+// TestErrorsOfARun checks that during returns the errors of the run, of the probe, and of the context.
+func TestErrorsOfARun(t *testing.T) {
+	broken := errors.New("broken")
+	d := distance{limit: close200, probe: probes(close200)}
+	require.ErrorIs(t, d.during(t.Context(), func() error { return broken }), broken)
+	d.probe = func() (time.Duration, error) { return 0, broken }
+	require.ErrorIs(t, d.during(t.Context(), func() error { return nil }), broken)
+	d.probe, d.pause = probes(far), time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, d.during(ctx, func() error { return nil }), context.Canceled)
+}
+
+// TestRoundTrip measures this machine.
+func TestRoundTrip(t *testing.T) {
+	if _, err := twoProcessors(); err != nil {
+		t.Skipf("TestRoundTrip: %v", err)
+	}
+	took, err := roundTrip()
+	require.NoError(t, err)
+	require.Positive(t, took)
+	ran := false
+	run := func() { ran = true }
+	require.Error(t, together([2]int{0, 1023}, run, run), "there is no such processor")
+	require.False(t, ran)
+}
