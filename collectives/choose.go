@@ -25,28 +25,27 @@ func choose(s *situation, override string, tuned *Table) *rule {
 	return &rules[len(rules)-1]
 }
 
-// chosen is the rule of a call, with the fields of its situation that differ between the calls of a group. Two
-// calls with equal fields have the same rule, as long as the other fields of the situation do not change.
-type chosen struct {
-	op          message.Operation
+// chosen has the latest rule of each operation, with the fields of its situation that differ between the calls of
+// a group. Two calls with equal fields have the same rule, as long as the other fields of the situation do not
+// change.
+type chosen [message.Operations]struct {
 	bytes, elem int
 	commutative bool
 	rule        *rule
 }
 
-// rule returns the rule for a blocking call. It keeps the latest rule, because most calls have the same fields as
-// the call before.
+// rule returns the rule for a blocking call. Most calls have the same fields as the latest call of the operation.
 func (g *group) rule(k *call) *rule {
-	now := chosen{k.op, k.block, k.Reduction.Elem, k.Reduction.Commutative, g.last.rule}
-	if now == g.last && now.rule != nil {
-		return now.rule
+	last := &g.chosen[k.op]
+	if last.rule != nil && last.bytes == k.block && last.elem == k.Reduction.Elem && last.commutative == k.Reduction.Commutative {
+		return last.rule
 	}
 	s := g.situation(k)
-	now.rule = g.take(&s)
+	r := g.take(&s)
 	if g.choices == nil { // with gorun -explain, take must record each call
-		g.last = now
+		last.bytes, last.elem, last.commutative, last.rule = k.block, k.Reduction.Elem, k.Reduction.Commutative, r
 	}
-	return now.rule
+	return r
 }
 
 // named returns the first of rules that has the given name and whose required conditions (the field must)

@@ -18,11 +18,12 @@ type underway struct {
 	record flight.Started
 	// numbers has the numbers that the recorder has reserved for the next operations.
 	numbers flight.Numbers
-	// call is the flight.Call (the recorder's description) of the last recorded operation. op and root
-	// are the kind and the root of that operation.
-	call flight.Call
-	op   message.Operation
-	root int
+	// calls has, by operation, the flight.Call (the recorder's description) of its latest call, and the root of
+	// that call.
+	calls [message.Operations]struct {
+		call flight.Call
+		root int
+	}
 	// late is true while the operation in progress is not yet recorded. next has the arguments of
 	// this operation.
 	late bool
@@ -49,11 +50,13 @@ func (g *group) record() {
 func (g *group) recordNow() {
 	u := &g.under
 	u.late = false
-	if next := &u.next; u.call == (flight.Call{}) || u.op != next.op || u.root != next.root {
-		u.op, u.root, u.call = next.op, next.root, g.recorded(next.op, next.root)
+	next := &u.next
+	latest := &u.calls[next.op]
+	if latest.call == (flight.Call{}) || latest.root != next.root {
+		latest.root, latest.call = next.root, g.recorded(next.op, next.root)
 	}
 	site := g.recorder.PlaceOf(g.blocking.stack(g.number))
-	u.record = g.recorder.StartOf(&u.numbers, u.call, int(g.number), u.next.bytes, site)
+	u.record = g.recorder.StartOf(&u.numbers, latest.call, int(g.number), next.bytes, site)
 }
 
 // recordStarted enters nonblocking call n in the flight recorder.

@@ -56,8 +56,8 @@ type group struct {
 	compared bool
 	table    *Table   // nil for the built-in choice
 	choices  *choices // nil without gorun -explain
-	// last is the rule of the latest blocking call.
-	last chosen
+	// chosen has the rules of the latest blocking calls.
+	chosen chosen
 	// call has the arguments of the blocking operation in progress.
 	call message.Call
 	// node is nil before the first operation in shared memory. memories is the shared memory that

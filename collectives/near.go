@@ -239,7 +239,7 @@ func (g *group) run(k *call) error {
 // cannotPull makes this call, and later calls, choose an algorithm that does not read private memory.
 func (g *group) cannotPull() {
 	g.unreadable.Store(true)
-	g.last = chosen{}
+	g.chosen = chosen{}
 }
 
 // unmeasured reports whether rule r depends on what weigh measures, and weigh has not measured it yet.
@@ -251,6 +251,6 @@ func (g *group) unmeasured(r *rule) bool {
 // members measure it in the first operation whose algorithm depends on the result.
 func (g *group) weigh(n *node.Group) error {
 	faster, err := n.PullsFaster()
-	g.weighed, g.slower, g.last = true, !faster, chosen{}
+	g.weighed, g.slower, g.chosen = true, !faster, chosen{}
 	return err
 }

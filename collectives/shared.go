@@ -40,7 +40,7 @@ func (g *group) shared() (*node.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.node, g.last = n, chosen{} // the choice of algorithms may change, because domains and distance are known now
+	g.node, g.chosen = n, chosen{} // the choice of algorithms may change, because domains and distance are known now
 	if err := g.domains.exchange(n, g.parts.Place, len(g.parts.Mine())); err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func Tune(c *runtime.Comm, t *Table) error {
 	if err != nil {
 		return err
 	}
-	g.table, g.last = t, chosen{}
+	g.table, g.chosen = t, chosen{}
 	return nil
 }
 

@@ -83,6 +83,32 @@ func TestTuneChooses(t *testing.T) {
 	})
 }
 
+// A table counts from the next call on, even if that call is like the call before. The operator is not associative,
+// so that each algorithm gives another result.
+func TestTuneCountsAtOnce(t *testing.T) {
+	odd := collectives.Func(func(a, b uint64) uint64 { return 3*a + 5*b + 1 }, true)
+	world(t, 5, func(c *runtime.Comm) error {
+		var results [2][2][7]uint64 // on one communicator, and on a new one for each table
+		for i, name := range []string{"recursive-doubling", "ring"} {
+			table := parsed(t, "allreduce * * * "+name)
+			fresh, err := c.Dup()
+			if err != nil {
+				return err
+			}
+			for k, on := range []*runtime.Comm{c, fresh} {
+				send, recv := [7]uint64{uint64(c.Rank())}, results[i][k][:]
+				if err := errors.Join(collectives.Tune(on, table), collectives.AllReduce(on, send[:], recv, odd)); err != nil {
+					return err
+				}
+			}
+		}
+		assert.NotEqual(t, results[0][1], results[1][1])
+		assert.Equal(t, results[0][1], results[0][0])
+		assert.Equal(t, results[1][1], results[1][0])
+		return nil
+	})
+}
+
 // A nonblocking operation uses the table of its start, although Tune sets another table before the
 // operation ends.
 func TestTuneBesideAStartedOperation(t *testing.T) {
