@@ -37,12 +37,3 @@ func Overlap(a, b []byte) (same, partial bool) {
 	}
 	return false, x < y+uintptr(len(b)) && y < x+uintptr(len(a))
 }
-
-// Copy copies like the builtin copy, but does nothing if dst and src begin at the same byte. It returns
-// the length of the shorter slice.
-func Copy(dst, src []byte) int {
-	if same, _ := Overlap(dst, src); same {
-		return min(len(dst), len(src))
-	}
-	return copy(dst, src)
-}

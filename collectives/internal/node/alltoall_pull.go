@@ -1,5 +1,7 @@
 package node
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // AllToAllPull copies the block for this member from member q's buffer send to block q of recv, for
 // all q, directly from the private memory of q. So every block is copied once. If the owner of a
 // block does not write it between two operations, the block stays in the caches of its readers. recv
@@ -17,7 +19,7 @@ func (g *Group) AllToAllPull(send, recv []byte) error {
 // block first, to give the others time to arrive.
 func (l *peerReads) pullBlocks(send, recv []byte) error {
 	rank, size := l.g.rank, len(send)/l.g.size
-	copy(recv[rank*size:][:size], send[rank*size:][:size])
+	kernel.Copy(recv[rank*size:][:size], send[rank*size:][:size])
 	for k := 1; k < l.g.size; k++ {
 		q := (rank + k) % l.g.size
 		if err := l.pull(q, rank*size, recv[q*size:][:size]); err != nil {

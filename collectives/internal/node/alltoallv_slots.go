@@ -1,6 +1,9 @@
 package node
 
-import "github.com/gorun-hpc/gorun/collectives/internal/message"
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
 
 // LongParts says how AllToAllVSlots copies the parts that are not in a slot.
 type LongParts int
@@ -32,7 +35,7 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, choose func(long
 	if err := g.meet(n); err != nil {
 		return err
 	}
-	copy(c.RecvParts.Of(c.Recv, g.rank), c.SendParts.Of(c.Send, g.rank))
+	kernel.Copy(c.RecvParts.Of(c.Recv, g.rank), c.SendParts.Of(c.Send, g.rank))
 	longest := mine.longest()
 	for k := 1; k < g.size; k++ {
 		q := (g.rank + k) % g.size

@@ -84,13 +84,8 @@ type statements struct {
 	place func() string
 }
 
-// Trail computes the fingerprint of a sequence of calls. The zero value stands for no calls.
-type Trail struct {
-	last Call
-	// hash is the fingerprint of the call in the field last. It is kept because most calls equal the
-	// previous call.
-	hash, sum uint64
-}
+// Trail is the fingerprint of a sequence of calls. 0 stands for no calls.
+type Trail uint64
 
 // trailFactor is the factor by which a trail is multiplied. The multiplication spreads a difference
 // between two trails to the bits above the difference. The factor is odd, so that a difference never
@@ -100,11 +95,8 @@ const trailFactor = 0x9e3779b97f4a7c15
 // Follow appends c to the sequence, and returns the fingerprint of the whole sequence. The high bits
 // of the fingerprint are better distributed than the low bits.
 func (t *Trail) Follow(c Call) uint64 {
-	if c != t.last {
-		t.last, t.hash = c, c.Fingerprint()
-	}
-	t.sum = (t.sum ^ t.hash) * trailFactor
-	return t.sum
+	*t = Trail((uint64(*t) ^ c.Fingerprint()) * trailFactor)
+	return uint64(*t)
 }
 
 // Enter records this member's next call, c. trail is the fingerprint of all calls of the member, c
