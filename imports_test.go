@@ -118,7 +118,7 @@ var imports = map[string][]string{
 		"collectives/internal/private", "collectives/internal/tier", "internal/hugepages", "internal/toggle",
 	},
 	"collectives/internal/private":             {"collectives/internal/node", "golang.org/x/sys/unix"},
-	"collectives/internal/kernel":              {},
+	"collectives/internal/kernel":              {"internal/processor"},
 	"collectives/internal/message":             {"runtime", "collectives/internal/kernel"},
 	"collectives/internal/message/messagetest": {"collectives/internal/kernel", "collectives/internal/message"},
 	"collectives/internal/tier":                {"collectives/internal/message", "collectives/internal/node"},

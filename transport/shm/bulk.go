@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -270,13 +271,20 @@ func (op *bulkOp) advance(n int, left *int) {
 	op.finished = op.done >= len(op.buf)
 }
 
+// cachedMax is the largest length in bytes at which the buffers of an operation usually fit into the caches
+// (docs/adr/0067).
+const cachedMax = 4 << 20
+
 // move copies between the local memory and remote, which is memory of the peer.
 func (op *bulkOp) move(remote []byte) {
-	local := op.buf[op.done:]
-	if op.verb == verbGet {
-		copy(local, remote)
+	dst, src := op.buf[op.done:], remote
+	if op.verb != verbGet {
+		dst, src = src, dst
+	}
+	if len(op.buf) <= cachedMax {
+		processor.CopyCached(dst, src)
 	} else {
-		copy(remote, local)
+		copy(dst, src)
 	}
 }
 

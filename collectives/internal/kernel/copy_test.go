@@ -2,7 +2,6 @@ package kernel_test
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -46,20 +45,6 @@ func TestCopyOfOverlappingMemory(t *testing.T) {
 			copy(want[n/2+by:][:n], b[n/2:][:n])
 			require.Equal(t, n, kernel.Copy(b[n/2+by:][:n], b[n/2:][:n]))
 			require.True(t, bytes.Equal(want, b), "%d bytes by %d", n, by)
-		}
-	}
-}
-
-func BenchmarkCopy(b *testing.B) {
-	for _, n := range []int{mib, 2 * mib, 4 * mib} {
-		for name, copies := range map[string]func(dst, src []byte) int{"Copy": kernel.Copy, "builtin": func(dst, src []byte) int { return copy(dst, src) }} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				dst, src := make([]byte, n), noise(n)
-				b.SetBytes(int64(n))
-				for b.Loop() {
-					copies(dst, src)
-				}
-			})
 		}
 	}
 }
