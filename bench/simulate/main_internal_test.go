@@ -32,7 +32,7 @@ func output(t *testing.T, arguments string) string {
 func TestTable(t *testing.T) {
 	text := output(t, "-op allgather -ranks 12,16 -bytes 1K -alpha 1000 -beta 1 -o 0 -g 0 -copy 0 -messages 100")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	require.Len(t, lines, 2+2*4) // two lines of heading, and four algorithms for each of two numbers of ranks
+	require.Len(t, lines, 2+2*5) // two lines of heading, and five algorithms for each of two numbers of ranks
 	require.Regexp(t, `^# allgather in virtual time; bytes are a block`, lines[0])
 	require.Regexp(t, `12 +1024 recursive-doubling +the algorithm is not for this number of ranks`, text)
 	require.Regexp(t, `12 +1024 bruck +\d+\.\d\d +48 +135168 +4 +11264 +12288\n`, text)
