@@ -82,7 +82,7 @@ type group struct {
 	busy uint32
 	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record
-	// started counts nonblocking operations. idle keeps peer objects of ended nonblocking operations for reuse.
+	// started counts nonblocking operations. idle keeps the memory of ended nonblocking operations for reuse.
 	started atomic.Uint64
 	idle    idleStarted
 	watch   watch

@@ -91,7 +91,7 @@ func (k *interCall) wait() error {
 	return k.end(k.run(x))
 }
 
-// start starts the call on a goroutine of its own.
+// start starts the call.
 func (k *interCall) start() runtime.Request {
 	if k.err != nil {
 		err := k.refuse(k.err)

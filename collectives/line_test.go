@@ -78,6 +78,36 @@ func TestManyStartedNameTheLine(t *testing.T) {
 	}))
 }
 
+// The text of the error of a nonblocking operation does not depend on the goroutine that has run it.
+func TestTextDoesNotDependOnTheGoroutine(t *testing.T) {
+	for name, finish := range map[string]func(r runtime.Request){
+		"Wait": func(runtime.Request) {}, // usually before another goroutine has begun the operation
+		"another goroutine": func(r runtime.Request) {
+			for !r.Done() {
+				goruntime.Gosched()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world(t, 2, func(w *runtime.Comm) error {
+				c, err := w.Dup()
+				if err != nil {
+					return err
+				}
+				var r runtime.Request
+				if c.Rank() == 0 {
+					r = collectives.IBarrier(c)
+				} else {
+					r = collectives.IAllReduce(c, []int{1}, []int{1}, collectives.Sum)
+				}
+				finish(r)
+				require.Regexp(t, `^at line_test\.go:\d+: collectives: (barrier|allreduce): `, waited(r))
+				return nil
+			})
+		})
+	}
+}
+
 // The error of two persistent operations that do not match names the source lines of their starts.
 func TestMismatchOfPersistentNamesTheLine(t *testing.T) {
 	starts := map[string]func(p *runtime.Persistent) error{

@@ -10,13 +10,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Each nonblocking operation runs on its own goroutine and sends messages with its own tag. Therefore
+// Each nonblocking operation runs on its own goroutine, or in Wait, and sends messages with its own tag. Therefore
 // any number of nonblocking operations may be in progress at the same time as a blocking operation. The
 // caller may wait for the nonblocking operations in any order. All members must start the nonblocking
 // operations in the same order. The request owns the buffers until it is complete. Wait and Test return
 // the errors.
 
-// start starts the call on a goroutine of its own.
+// start starts the call.
 func (k *call) start() runtime.Request {
 	if k.err != nil {
 		err := refuse(k.op, k.err)

@@ -55,7 +55,7 @@ func (Builtin) op() {}
 // Func returns an operator that calls fn, which must be associative and must depend only on its
 // arguments. If commutative is false, fn(a, b) is called with a from lower ranks than b. All members
 // must pass the same function. Each member calls Func itself. Call Func once and use its result in
-// many operations.
+// many operations. In a nonblocking operation, fn runs on another goroutine or on the one that calls Wait.
 func Func[T any](fn func(a, b T) T, commutative bool) Op {
 	return &userOp[T]{message.Reduction{
 		Fn: func(dst, a, b []byte) {

@@ -60,8 +60,8 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 // if the program changes the slice reads before Wait or Test has returned the result.
 //
 // If Wait is called before the other goroutine has begun to run fn, Wait runs fn itself, which saves
-// two switches between goroutines. So fn must end when its context.Context ends, and must not call
-// runtime.Goexit.
+// two switches between goroutines. Then a panic in fn unwinds through Wait, Wait polls, and the labels of the profiler
+// are those of the caller. So fn must end when its context.Context ends, and must not call runtime.Goexit.
 func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Request {
 	return newRequest(c, reads, writes, fn, true)
 }

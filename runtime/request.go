@@ -31,8 +31,8 @@ const sendUnit = -1
 // rest holds the work that remains at the end of an operation, or the error of an
 // operation that could not be started.
 type rest struct {
-	// task is the function of a NewRequest, else nil. When the goroutine ends, it sends the
-	// message that the operation receives.
+	// task is the function of a NewRequest, else nil. When the function has returned, the
+	// rank sends itself the message that the operation receives.
 	task    *task
 	strides strides
 	err     error

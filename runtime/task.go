@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// contextTask is the engine's context of the messages by which the goroutines of
+// contextTask is the engine's context of the messages by which the functions of
 // NewRequest complete their requests. No communicator uses it.
 const contextTask = 1<<32 - 2
 

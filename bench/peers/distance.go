@@ -36,22 +36,21 @@ func newDistance(limit time.Duration) *distance {
 	return &distance{limit: limit, probe: roundTrip, pause: 200 * time.Millisecond}
 }
 
-// during calls run until the processors were near before and after the call. It returns the error of the call,
-// or errFar.
-func (d *distance) during(ctx context.Context, run func() error) error {
+// during calls run until the processors were near before and after the call, or until run returns true, because the
+// run is over whatever the distance was. It returns errFar, or the error of a probe or of the context.
+func (d *distance) during(ctx context.Context, run func() (over bool)) error {
 	if d.limit == 0 {
-		return run()
+		run()
+		return nil
 	}
 	for range distanceTries {
 		if err := d.await(ctx); err != nil {
 			return err
 		}
-		err := run()
-		near, failed := d.near()
-		if failed != nil {
-			return failed
+		if run() {
+			return nil
 		}
-		if near || ctx.Err() != nil {
+		if near, err := d.near(); near || err != nil {
 			return err
 		}
 	}

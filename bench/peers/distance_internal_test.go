@@ -42,7 +42,7 @@ func TestRunsCountWhileProcessorsAreNear(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, runs := distance{limit: tc.limit, probe: probes(tc.times...)}, 0
-			err := d.during(t.Context(), func() error { runs++; return nil })
+			err := d.during(t.Context(), func() bool { runs++; return false })
 			require.ErrorIs(t, err, tc.err)
 			require.Equal(t, tc.runs, runs)
 		})
@@ -58,17 +58,22 @@ func alternating() []time.Duration {
 	return times
 }
 
-// TestErrorsOfARun checks that during returns the errors of the run, of the probe, and of the context.
-func TestErrorsOfARun(t *testing.T) {
+// TestEndOfARepetition checks that during repeats no run that is over, and that it returns the errors of the probe and of
+// the context.
+func TestEndOfARepetition(t *testing.T) {
 	broken := errors.New("broken")
-	d := distance{limit: close200, probe: probes(close200)}
-	require.ErrorIs(t, d.during(t.Context(), func() error { return broken }), broken)
+	runs := 0
+	over := func() bool { runs++; return true }
+	d := distance{limit: close200, probe: probes(close200, far)}
+	require.NoError(t, d.during(t.Context(), over))
+	require.Equal(t, 1, runs)
 	d.probe = func() (time.Duration, error) { return 0, broken }
-	require.ErrorIs(t, d.during(t.Context(), func() error { return nil }), broken)
+	require.ErrorIs(t, d.during(t.Context(), over), broken)
 	d.probe, d.pause = probes(far), time.Hour
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, d.during(ctx, func() error { return nil }), context.Canceled)
+	require.ErrorIs(t, d.during(ctx, over), context.Canceled)
+	require.Equal(t, 1, runs)
 }
 
 // TestRoundTrip measures this machine.

@@ -33,8 +33,8 @@
 // reach.
 //
 // On a virtual machine the host may move the processors, so that all messages take twice as long for some
-// seconds. With -near 200ns, peers repeats a run before or after which a cache line took longer than that from
-// one processor to the other and back.
+// seconds. With -near 150ns, peers repeats a run before or after which a cache line took longer than that from
+// the first processor to the second and back.
 //
 // The program writes the table, all samples as JSON, and pictures as PNG to bench/results. A partial
 // run (-only, -quick) writes nothing unless -out names a directory. If a peer is not installed, fails or

@@ -90,6 +90,11 @@ func (o *options) complete(arguments []string, part, only string) error {
 		}
 		o.part = append(o.part, name)
 	}
+	if o.near > 0 {
+		if _, err := twoProcessors(); err != nil {
+			return err
+		}
+	}
 	if o.npb == "" && slices.Equal(o.part, []string{npbPlan().name}) {
 		return errors.New("-part npb needs -npb, the directory of the reference codes")
 	}
@@ -181,6 +186,8 @@ func (c *comparison) resume(out string) error {
 		return nil
 	case err != nil:
 		return err
+	case before.Machine.Distance != c.result.Machine.Distance:
+		return fmt.Errorf("%s: measured with another -near: it cannot be gone on with", name)
 	case before.Quick || before.Machine.CPU != c.result.Machine.CPU || before.Machine.Processors != c.result.Machine.Processors:
 		return fmt.Errorf("%s: of another machine, %s, or of a quick run: it cannot be gone on with", name, before.Machine.CPU)
 	}

@@ -68,17 +68,26 @@ func (c *comparison) due(m *measurement, s *system, round int) bool {
 // once does one run and stores its values or its error.
 func (c *comparison) once(ctx context.Context, m *measurement, s *system, round int) {
 	command := s.command(c.dir, m, c.quick)
-	if c.load {
-		c.noteLoad(m)
-	}
 	if c.nice != 0 {
 		command = append([]string{"nice", "-n", strconv.Itoa(c.nice)}, command...)
 	}
 	var out launch.Result
-	err := c.distance.during(ctx, func() (err error) {
+	var err error
+	runs := 0
+	far := c.distance.during(ctx, func() (over bool) {
+		if runs++; runs > 1 {
+			c.log.Printf("round %d, %s, %s: again, because the processors were apart", round+1, m.key, s.title)
+		}
+		if c.load {
+			c.noteLoad(m)
+		}
 		out, err = launch.Execute(ctx, m.timeout, s.environment(m), command...)
-		return err
+		return errors.Is(err, launch.ErrTimeout) || ctx.Err() != nil
 	})
+	if far != nil { // the next round tries again
+		c.log.Printf("round %d, %s, %s: not measured: %v", round+1, m.key, s.title, far)
+		return
+	}
 	var values map[int]float64
 	var lines map[string]float64
 	switch {

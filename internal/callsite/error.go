@@ -20,8 +20,12 @@ type Error struct {
 // and the innermost frames of the program.
 const errorDepth = 32
 
+// taskFunction runs the function of a nonblocking operation, on a goroutine of gorun or in Wait.
+const taskFunction = modulePath + "runtime.(*task).run"
+
 // At returns err with the line at which the program called into gorun. It returns err unchanged if
-// err already has that line, or if the calling goroutine belongs to gorun.
+// err already has that line, or if the calling goroutine belongs to gorun. In a nonblocking operation, At also
+// returns err unchanged if Wait runs the operation, so that the text does not depend on the goroutine.
 func At(err error) error {
 	if err == nil {
 		return nil
@@ -43,7 +47,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Line returns the line at which the program called into gorun, as in "main.go:12".
 func (e *Error) Line() string {
-	line, _ := Caller(e.stack)
+	line, _ := caller(e.stack, "", taskFunction)
 	return line
 }
 
@@ -57,7 +61,7 @@ const (
 // Caller returns the line at which the program called into gorun, as in "main.go:12", and the function that
 // contains the line. Both are taken from the innermost frame that belongs to neither gorun nor protoactor.
 // stack is a result of goruntime.Callers. For a goroutine that belongs to gorun, Caller returns "".
-func Caller(stack []uintptr) (line, function string) { return caller(stack, "") }
+func Caller(stack []uintptr) (line, function string) { return caller(stack, "", "") }
 
 // futureMethods is the prefix of the names of the functions that wait for the answer to a request
 // to an actor.
@@ -65,7 +69,7 @@ const futureMethods = protoactorPath + "actor.(*Future)."
 
 // FutureCaller returns the same as Caller for a goroutine that waits in protoactor for the answer
 // to a request to an actor. For every other goroutine it returns "".
-func FutureCaller(stack []uintptr) (line, function string) { return caller(stack, futureMethods) }
+func FutureCaller(stack []uintptr) (line, function string) { return caller(stack, futureMethods, "") }
 
 // Within reports whether a function whose name begins with a prefix is in a stack.
 func Within(stack []uintptr, prefix string) bool {
@@ -135,8 +139,9 @@ func place(f goruntime.Frame) (line, function string) {
 }
 
 // caller does the work of Caller. If the argument within is not "", caller begins at the innermost function
-// whose name begins with within. It skips the frames of the functions that this function has called.
-func caller(stack []uintptr, within string) (line, function string) {
+// whose name begins with within. It skips the frames of the functions that this function has called. If the argument
+// until is not "", caller looks at no function from the one with that name outward.
+func caller(stack []uintptr, within, until string) (line, function string) {
 	if len(stack) == 0 {
 		return "", ""
 	}
@@ -147,7 +152,7 @@ func caller(stack []uintptr, within string) (line, function string) {
 		if found && f.File != "" && !isInside(f) {
 			return place(f)
 		}
-		if !more {
+		if !more || f.Function == until {
 			return "", ""
 		}
 	}

@@ -271,7 +271,7 @@ func (op *bulkOp) advance(n int, left *int) {
 	op.finished = op.done >= len(op.buf)
 }
 
-// cachedMax is the largest length in bytes at which the buffers of an operation usually fit into the caches
+// cachedMax is the largest length in bytes at which the two buffers of an operation usually fit into the caches
 // (docs/adr/0067).
 const cachedMax = 4 << 20
 

@@ -2,7 +2,7 @@ package kernel
 
 import "github.com/gorun-hpc/gorun/internal/processor"
 
-// cachedMax is the largest length in bytes at which the buffers of an operation usually fit into the caches
+// cachedMax is the largest length in bytes of a block with which the buffers of all ranks usually fit into the caches
 // (docs/adr/0067).
 const cachedMax = 2 << 20
 

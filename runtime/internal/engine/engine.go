@@ -102,10 +102,10 @@ type Engine struct {
 	texts    opTexts
 	window   uint32 // initial window of every peer
 
-	// crowd counts the goroutines that wait for mu, and the goroutines of Engine.Go that do not run yet.
+	// crowd counts the goroutines that wait for mu, and the works of Engine.Go that nobody has taken.
 	// While crowd is above 0, the poller releases mu between polls and lets other goroutines run.
 	crowd atomic.Int32
-	// workers run the functions that Engine.Go gets.
+	// workers run the works that Engine.Go gets, if nobody takes them before.
 	workers workers
 	// attendance has goroutines that wait for such functions.
 	attendance attendance
