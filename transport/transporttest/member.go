@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -143,6 +144,19 @@ func (m *member) wait(what string, done func() bool) error {
 		if time.Since(began) >= m.rig.patience/4 && m.poll() > 0 {
 			return fmt.Errorf("rank %d: slept through an arrival: %s", m.rank, what)
 		}
+	}
+	return nil
+}
+
+// linger counts this rank in ended, the number of ranks that have finished, and polls until all ranks have finished.
+// A transport may hold back messages that Send has accepted, and send them during later Polls of this rank.
+func (m *member) linger(ended *atomic.Int32) error {
+	ended.Add(1)
+	for deadline := time.Now().Add(m.rig.patience); int(ended.Load()) < len(m.rig.ranks); m.sleeper.Yield() {
+		if m.rig.failed.Load() || time.Now().After(deadline) {
+			return fmt.Errorf("rank %d: the others do not finish", m.rank)
+		}
+		m.poll()
 	}
 	return nil
 }

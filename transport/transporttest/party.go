@@ -71,20 +71,7 @@ func (p *party) run() error {
 	if err := p.finish(); err != nil {
 		return err
 	}
-	return p.linger()
-}
-
-// linger polls until all ranks have finished. A transport may hold back messages that Send has
-// accepted, and send them during later Polls of this rank.
-func (p *party) linger() error {
-	p.ended.Add(1)
-	for deadline := time.Now().Add(p.rig.patience); int(p.ended.Load()) < len(p.rig.ranks); p.sleeper.Yield() {
-		if p.rig.failed.Load() || time.Now().After(deadline) {
-			return fmt.Errorf("rank %d: the others do not finish", p.rank)
-		}
-		p.poll()
-	}
-	return nil
+	return p.linger(p.ended)
 }
 
 // finish polls until this rank has received all messages and all its offers were read. It does not sleep while

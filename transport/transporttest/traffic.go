@@ -72,13 +72,15 @@ func testFlood(r *rig) {
 	for i := range sources {
 		sources[i] = rand.New(rand.NewPCG(seeds.Uint64(), 0))
 	}
-	var ended atomic.Bool
+	var ended atomic.Int32
 	r.parallel(func(m *member) error {
 		if m.rank == 0 {
-			defer ended.Store(true)
-			return m.wait("the flood", func() bool {
+			if err := m.wait("the flood", func() bool {
 				return !slices.ContainsFunc(streams[1:], func(s stream) bool { return s.next < count })
-			})
+			}); err != nil {
+				return err
+			}
+			return m.linger(&ended)
 		}
 		e, err := m.transport.Endpoint(0)
 		if err != nil {
@@ -91,11 +93,7 @@ func testFlood(r *rig) {
 				return err
 			}
 		}
-		for !ended.Load() { // the transport may hold accepted messages back until this rank polls
-			m.poll()
-			m.sleeper.Yield()
-		}
-		return nil
+		return m.linger(&ended)
 	})
 }
 
