@@ -77,7 +77,7 @@ var imports = map[string][]string{
 	"runtime/internal/cost":     {}, // contains only benchmarks
 	"runtime/internal/value":    {"runtime/internal/layout"},
 	"runtime": {
-		"internal/callsite", "internal/flight", "internal/goroutine", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "internal/toggle", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "internal/flight", "internal/goroutine", "internal/hugepages", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "internal/toggle", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 

@@ -15,3 +15,12 @@ func collapse(addr uintptr, bytes int) error {
 	}
 	return nil
 }
+
+// prefer asks the kernel to make huge pages of the blocks of a range at their first use (MADV_HUGEPAGE of
+// madvise(2)).
+func prefer(addr uintptr, bytes int) error {
+	if _, _, errno := unix.Syscall(unix.SYS_MADVISE, addr, uintptr(bytes), unix.MADV_HUGEPAGE); errno != 0 {
+		return errno
+	}
+	return nil
+}
