@@ -144,7 +144,7 @@ var flagGroups = []flagGroup{
 	{"placement", []flag{
 		{[]string{"ppn"}, "N", "start N ranks on each host, whatever its slots (the same as -map-by ppr:N)", setPerHost},
 		{[]string{"map-by"}, "slot|node|ppr:N", "fill the hosts' slots in order, give each host a rank in turn, or N ranks to each host (default slot)", setMapBy},
-		{[]string{"bind-to"}, "none|core|numa", "bind each rank to one processor, in turn, or to the processors and the memory of a NUMA node (default none)", setBindTo},
+		{[]string{"bind-to"}, "none|core|numa", "bind each rank to a processor, or to the processors and the memory of a NUMA node (default none)", setBindTo},
 		{[]string{"report-bindings"}, "", "print the processors that each rank may use", func(o *options, _ *app, _ string) error { o.reportBindings = true; return nil }},
 		{[]string{"dry-run"}, "", "reach the hosts and print which ranks would run where, with which processors; nothing is built or run", func(o *options, _ *app, _ string) error { o.dryRun = true; return nil }},
 	}},

@@ -200,8 +200,8 @@ func TestBoundJobsDoNotShareAProcessor(t *testing.T) {
 	}
 }
 
-// -bind-to core binds each rank to one processor. When all processors are used, it begins again with the
-// first processor.
+// -bind-to core binds each rank to one processor. If there is one processor too few, ranks 0 and 1 share the first
+// one.
 func TestBindToCore(t *testing.T) {
 	launch.Processors(t)
 	allowed := allowedProcessors(t)
@@ -210,7 +210,7 @@ func TestBindToCore(t *testing.T) {
 		"sed", "-n", `s/^Cpus_allowed_list:\t//p`, "/proc/self/status")
 	require.Zero(t, got.code, got.err)
 	for rank := range ranks {
-		cpu := allowed[rank%len(allowed)]
+		cpu := allowed[max(0, rank-1)]
 		require.Contains(t, got.out, fmt.Sprintf("[%d] %d\n", rank, cpu))
 		require.Contains(t, got.err, fmt.Sprintf("rank %d is bound to processor %d\n", rank, cpu))
 	}

@@ -27,9 +27,9 @@ const (
 
 // Bind returns the bindings of a number of ranks, by local number, to the processors of a machine.
 //
-// With Core, each rank gets the next processor. After the last processor, Bind begins again with the first one.
-// With NUMA, consecutive ranks share a domain, and the number of ranks in a domain is proportional to the
-// number of its processors.
+// With Core, each rank gets the next processor. If there are more ranks than processors, consecutive ranks share a
+// processor (docs/adr/0069). With NUMA, consecutive ranks share a domain, and the number of ranks in a domain is
+// proportional to the number of its processors.
 func Bind(kind Kind, machine []Domain, ranks int) ([]Binding, error) {
 	all := processors(machine)
 	if len(all) == 0 || ranks < 1 {
@@ -43,7 +43,10 @@ func Bind(kind Kind, machine []Domain, ranks int) ([]Binding, error) {
 		}
 	case Core:
 		for i := range to {
-			at := i % len(all)
+			at := i
+			if ranks > len(all) {
+				at = i * len(all) / ranks
+			}
 			to[i] = Binding{Processors: all[at : at+1 : at+1], Node: -1, Share: 1}
 		}
 	case NUMA:
