@@ -39,6 +39,20 @@ next:
 done:
 	RET
 
+// func PrefetchLines(p *uint64, bytes uint64)
+TEXT ·PrefetchLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ bytes+8(FP), CX
+	ADDQ AX, CX
+next:
+	CMPQ AX, CX
+	JCC  done
+	PREFETCHT0 (AX)
+	ADDQ $64, AX
+	JMP  next
+done:
+	RET
+
 // func DemoteLines(p *uint64, bytes uint64)
 // CLDEMOTE (AX), 0F 1C /0; processors without it take it for a NOP.
 TEXT ·DemoteLines(SB), NOSPLIT, $0-16

@@ -36,6 +36,20 @@ next:
 done:
 	RET
 
+// func PrefetchLines(p *uint64, bytes uint64)
+TEXT ·PrefetchLines(SB), NOSPLIT, $0-16
+	MOVD p+0(FP), R0
+	MOVD bytes+8(FP), R1
+	ADD  R0, R1
+next:
+	CMP  R1, R0
+	BHS  done
+	PRFM (R0), PLDL1KEEP
+	ADD  $64, R0
+	B    next
+done:
+	RET
+
 // func DemoteLines(p *uint64, bytes uint64)
 // There is no such hint.
 TEXT ·DemoteLines(SB), NOSPLIT, $0-16

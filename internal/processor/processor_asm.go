@@ -26,6 +26,12 @@ func PrefetchWrite(p *uint64)
 //go:noescape
 func PrefetchWriteLines(p *uint64, bytes uint64)
 
+// PrefetchLines prefetches all cache lines of a range of bytes that begins at p, for reads that follow
+// soon. The range must lie in one allocation.
+//
+//go:noescape
+func PrefetchLines(p *uint64, bytes uint64)
+
 // DemoteLines moves the cache lines of a range of bytes, which begins at p, to a cache that this processor
 // shares with others. Another processor can then read the lines sooner. If the processor has no instruction for
 // this, DemoteLines has no effect. The range must lie in one allocation.

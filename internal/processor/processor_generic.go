@@ -16,5 +16,8 @@ func PrefetchWrite(*uint64) {}
 // PrefetchWriteLines does nothing, too.
 func PrefetchWriteLines(*uint64, uint64) {}
 
+// PrefetchLines does nothing, too.
+func PrefetchLines(*uint64, uint64) {}
+
 // DemoteLines does nothing, too.
 func DemoteLines(*uint64, uint64) {}

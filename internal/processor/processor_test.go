@@ -59,6 +59,7 @@ func TestHintsChangeNothing(t *testing.T) {
 	}
 	for _, bytes := range []uint64{0, 1, 64, 65, 3 * 64} {
 		processor.PrefetchWriteLines(&lines[0], bytes)
+		processor.PrefetchLines(&lines[0], bytes)
 		processor.DemoteLines(&lines[0], bytes)
 	}
 	for i := range lines {

@@ -23,6 +23,10 @@ const (
 // the same time.
 const prefetchBytes = 8 * lineBytes
 
+// readAhead is the largest number of bytes of a record that the reader prefetches. A longer payload is
+// in transit during the copy of its beginning.
+const readAhead = 2 << 10
+
 // ringWriter is the sending end of a ring. A ring has one producer and one consumer, records of
 // whole cache lines, and no shared tail. The reader polls the word at the next position. Old
 // contents of that word must not look like a record. A record word of an earlier lap does not look
@@ -69,9 +73,6 @@ func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict
 		off = w.tail & ringMask
 	}
 	w.clearBehind((off + size) & ringMask)
-	if size > lineBytes {
-		w.markPayload(off/lineBytes+1, size/lineBytes-1)
-	}
 	at := off / 8 & (ringMask / 8)
 	line := w.words[at : at+4 : at+4]
 	line[1], line[2], line[3] = h.A, h.B, h.C
@@ -79,6 +80,7 @@ func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict
 	w.publish(off, recordWord(kind, w.tail, n))
 	w.tail += size
 	if size > lineBytes {
+		w.markPayload(off/lineBytes+1, size/lineBytes-1)
 		w.handOn(at, size)
 	}
 	return written
@@ -94,21 +96,20 @@ func (w *ringWriter) handOn(at, size uint64) {
 		w.answered = *w.answers
 		processor.DemoteLines(&w.words[at], size)
 	}
-	if size > prefetchBytes {
-		w.prefetch(size)
-	}
+	w.prefetch(size)
 }
 
 // prefetch prefetches the lines of the next record, under the assumption that the next record is as
-// long as the last one. The prefetch costs no time in a dialogue, because in a dialogue this
-// processor waits while the reader copies. Without the prefetch, the next put would have to fetch
-// each line before it could publish the record.
+// long as the last one, which had size bytes. It also prefetches the line behind the next record,
+// whose first word put may clear. The prefetch costs no time in a dialogue, because in a dialogue
+// this processor waits while the reader copies. Without the prefetch, the next put would have to
+// fetch each line before it could publish the record.
 func (w *ringWriter) prefetch(size uint64) {
 	off := w.tail & ringMask
-	if off+size > ringBytes {
+	if off+size+lineBytes > ringBytes {
 		off = 0
 	}
-	processor.PrefetchWriteLines(&w.words[off/8&(ringMask/8)], size)
+	processor.PrefetchWriteLines(&w.words[off/8&(ringMask/8)], size+lineBytes)
 }
 
 // clearBehind clears the word at off if the line at off begins with payload. At this word the
@@ -124,8 +125,10 @@ func (w *ringWriter) clearBehind(off uint64) {
 // markPayload records that these lines begin with payload. The lines do not cross the end of the
 // ring.
 func (w *ringWriter) markPayload(first, lines uint64) {
-	for line := first; line < first+lines; line++ {
-		w.payload[line/64%(ringLines/64)] |= 1 << (line % 64)
+	for lines > 0 {
+		n := min(lines, 64-first%64)
+		w.payload[first/64%(ringLines/64)] |= ^uint64(0) >> (64 - n) << (first % 64)
+		first, lines = first+n, lines-n
 	}
 }
 
@@ -193,7 +196,8 @@ func (r *ringReader) poll() uint64 {
 }
 
 // record returns header and payload of the record at the current position. w is the word of this
-// record. ok is false if the ring is damaged. The payload is valid until advance.
+// record. ok is false if the ring is damaged. The payload is valid until advance. record prefetches
+// the payload, so that its lines are in transit while the caller looks for the receive.
 func (r *ringReader) record(w uint64) (kind uint8, h transport.Header, payload []byte, ok bool) {
 	kind, n, ok := parseRecord(w, r.pos)
 	off := r.pos & ringMask
@@ -203,6 +207,9 @@ func (r *ringReader) record(w uint64) (kind uint8, h transport.Header, payload [
 	at := off / 8 & (ringMask / 8)
 	line := r.words[at : at+4 : at+4]
 	h = transport.Header{A: line[1], B: line[2], C: line[3]}
+	if n > lineBytes-recordHeader {
+		processor.PrefetchLines(&r.words[at], min(recordSize(n), readAhead))
+	}
 	start := off + recordHeader
 	return kind, h, r.bytes[start : start+n : start+n], true
 }
