@@ -9,5 +9,5 @@ func (g *Group) BcastPull(buf []byte, root int) error {
 	if g.rank == root {
 		return g.lending.during(buf, nobody)
 	}
-	return g.lending.during(nil, func(l *peerReads) error { return l.pull(root, 0, buf) })
+	return g.lending.borrow(func(l *peerReads) error { return l.pull(root, 0, buf) })
 }

@@ -8,8 +8,8 @@ package node
 func (g *Group) ExScanPull(send, recv []byte) error {
 	if g.rank == 0 {
 		g.note(send)
-		return g.lending.during(send, nobody)
+		return g.lending.lendTo(1, send)
 	}
 	g.note(recv)
-	return g.lending.during(nil, func(l *peerReads) error { return l.pull(0, 0, recv) })
+	return g.lending.borrow(func(l *peerReads) error { return l.pull(0, 0, recv) })
 }

@@ -13,10 +13,10 @@ import (
 func (g *Group) GatherPull(send, recv []byte, root int) error {
 	if g.rank != root {
 		g.note(send)
-		return g.lending.during(send, nobody)
+		return g.lending.lendTo(root, send)
 	}
 	g.note(recv)
-	return g.lending.during(nil, func(l *peerReads) error { return l.pullParts(send, recv, message.Equal(len(send))) })
+	return g.lending.borrow(func(l *peerReads) error { return l.pullParts(send, recv, message.Equal(len(send))) })
 }
 
 // AllGatherPull gathers the contributions of all members in the parts of every member's buffer

@@ -32,8 +32,8 @@ type Reader interface {
 var ErrTakenBack = errors.New("the member took its memory back")
 
 // peerReads lets members read each other's slices in place. The operations are numbered. In each
-// operation a member exposes one slice. The member may change the slice again when all other members
-// have finished the operation. A part has three cache lines, and a word for each member:
+// operation a member exposes at most one slice. The member may change the slice again when all members
+// that read it have finished their reads. A part has three cache lines, and a word for each member:
 //
 //	offset   0  lent     2n when the slice of operation n can be read; 2n+1 when its
 //	                     owner gave up: data read in operation n is then invalid
@@ -141,16 +141,42 @@ func (l *peerReads) probe() (bool, error) {
 	return all, nil
 }
 
-// during executes an operation in which the other members may read b. It calls pull, which does this
+// during executes an operation in which all other members may read b. It calls pull, which does this
 // member's reads. during returns when all members have finished their reads.
 func (l *peerReads) during(b []byte, pull func(l *peerReads) error) error {
 	l.lend(b)
 	err := pull(l)
 	if err == nil {
+		l.finish()
 		err = l.settle()
 	}
 	if err != nil {
 		l.revoke()
+	}
+	return err
+}
+
+// lendTo executes an operation in which only member q may read b, and this member reads nothing. lendTo
+// returns when member q has finished its reads.
+func (l *peerReads) lendTo(q int, b []byte) error {
+	l.lend(b)
+	err := l.await(l.cards[q].done, l.number)
+	if err != nil {
+		l.revoke()
+		return err
+	}
+	l.keep()
+	return nil
+}
+
+// borrow executes an operation in which no other member reads from this member. It calls pull, which does
+// this member's reads. borrow returns when this member has finished its reads: it does not wait for other
+// members that read.
+func (l *peerReads) borrow(pull func(l *peerReads) error) error {
+	l.number++
+	err := pull(l)
+	if err == nil {
+		l.finish()
 	}
 	return err
 }
@@ -192,9 +218,9 @@ func (l *peerReads) pull(q, off int, dst []byte) error {
 	}
 	err := l.copy(q, off, dst)
 	if errors.Is(err, syscall.ESRCH) {
-		// The member's process has ended. No member begins its next operation before this operation
-		// is settled at all members. So a wait for that member's next operation ends with the error
-		// of the member's loss.
+		// The member's process has ended. A member whose slice is read does not begin its next
+		// operation before the reads have finished. So a wait for that member's next operation ends
+		// with the error of the member's loss.
 		if lost := l.await(l.cards[q].lent, 2*(l.number+1)); lost != nil {
 			return lost
 		}
@@ -221,10 +247,11 @@ func (l *peerReads) copy(q, off int, dst []byte) error {
 	return nil
 }
 
-// settle signals that this member has finished its reads, and waits until the other members have
-// finished their reads.
+// finish signals that this member has finished its reads.
+func (l *peerReads) finish() { l.mem.Signal(l.cards[l.g.rank].done, l.number) }
+
+// settle waits until the other members have finished their reads.
 func (l *peerReads) settle() error {
-	l.mem.Signal(l.cards[l.g.rank].done, l.number)
 	for q := range l.cards {
 		if q == l.g.rank {
 			continue
@@ -233,9 +260,14 @@ func (l *peerReads) settle() error {
 			return err
 		}
 	}
+	l.keep()
+	return nil
+}
+
+// keep ends the time for which the exposed slice must not be collected.
+func (l *peerReads) keep() {
 	goruntime.KeepAlive(l.held)
 	l.held = nil
-	return nil
 }
 
 // revoke withdraws the slice after the operation has failed. Other members may still be reading the

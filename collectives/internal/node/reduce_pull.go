@@ -26,9 +26,9 @@ func (g *Group) ReducePull(send, recv []byte, root int, r message.Reduction) err
 		return g.reduceHalves(send, recv, root, r)
 	}
 	if g.rank != root {
-		return g.lending.during(send, nobody)
+		return g.lending.lendTo(root, send)
 	}
-	return g.lending.during(nil, func(l *peerReads) error { return l.pullAndCombine(recv, send, 0, r) })
+	return g.lending.borrow(func(l *peerReads) error { return l.pullAndCombine(recv, send, 0, r) })
 }
 
 // reduceHalves is ReducePull for long contributions. Root combines the second half of each round.
@@ -41,7 +41,7 @@ func (g *Group) reduceHalves(send, recv []byte, root int, r message.Reduction) e
 			result := g.lending.scratch(&g.lending.result, half)
 			err := g.lending.during(mine, func(l *peerReads) error { return l.pullAndCombine(result, mine[:half], 0, r) })
 			if err == nil {
-				err = g.lending.during(result, nobody)
+				err = g.lending.lendTo(root, result)
 			}
 			if err != nil {
 				return err
@@ -51,7 +51,7 @@ func (g *Group) reduceHalves(send, recv []byte, root int, r message.Reduction) e
 		out := recv[from:][:len(mine)]
 		err := g.lending.during(mine, func(l *peerReads) error { return l.pullAndCombine(out[half:], mine[half:], half, r) })
 		if err == nil {
-			err = g.lending.during(nil, func(l *peerReads) error { return l.pull(1-root, 0, out[:half]) })
+			err = g.lending.borrow(func(l *peerReads) error { return l.pull(1-root, 0, out[:half]) })
 		}
 		if err != nil {
 			return err

@@ -18,5 +18,5 @@ func (g *Group) ScatterPull(send, recv []byte, root int) error {
 		})
 	}
 	g.note(recv)
-	return g.lending.during(nil, func(l *peerReads) error { return l.pull(root, l.g.rank*size, recv) })
+	return g.lending.borrow(func(l *peerReads) error { return l.pull(root, l.g.rank*size, recv) })
 }
