@@ -91,7 +91,7 @@ const apartMax = 32 << 10
 
 // rootPullMax is used in place of apartMax for a scatter between two ranks whose processors have a common cache.
 // Up to this length, a copy through shared memory is faster if root has just written the blocks (docs/adr/0059).
-// crowdedRootMax is rootPullMax for ranks that share processors (docs/adr/0070).
+// Ranks that share processors scatter blocks above crowdedRootMax in place (docs/adr/0070).
 const rootPullMax, crowdedRootMax = 256 << 10, 8 << 10
 
 // pairMin is the length in bytes above which two ranks that exchange long blocks faster by reading private
@@ -99,12 +99,12 @@ const rootPullMax, crowdedRootMax = 256 << 10, 8 << 10
 // been written (docs/adr/0064).
 const pairMin = 512 << 10
 
-// once, measured, byBoth and alone are texts of Explain: why a rank reads the private memory of another rank.
+// once, measured, byBoth and unhindered are texts of Explain: why a rank reads the private memory of another rank.
 const (
-	once     = "caches are far apart: every byte crosses once"
-	measured = "every byte crosses once, if the first such call measures that to be faster"
-	alone    = "ranks share processors: each rank copies once, without waiting for others that read"
-	byBoth   = "both ends of one message copy it once, if the first such call measures that to be faster"
+	once       = "caches are far apart: every byte crosses once"
+	measured   = "every byte crosses once, if the first such call measures that to be faster"
+	unhindered = "ranks share processors: each rank copies once, without waiting for others that read"
+	byBoth     = "both ends of one message copy it once, if the first such call measures that to be faster"
 )
 
 // holds returns the conditions that hold.
@@ -165,7 +165,7 @@ var table = resolve([]line{
 	{message.Bcast, "node-pipeline", 0, quicker, pairMin, "readers copy from root's memory while it writes"},
 	{message.Bcast, "node-pair", readable | two, quicker, 0, byBoth},
 	{message.Bcast, "node-pipeline", 0, free, 0, "readers copy from root's memory while it writes"},
-	{message.Bcast, "node-pull", readable, 0, 0, alone},
+	{message.Bcast, "node-pull", readable, 0, 0, unhindered},
 	{message.Bcast, "node-pipeline", 0, 0, 0, "readers copy from root's memory while it writes"},
 	{message.Bcast, "binomial", 0, inOrder, 32 << 10, "short: fewest messages, few of them between nodes"},
 	{message.Bcast, inDomains, 0, asked, 0, "data crosses to a domain of the node once"},
@@ -250,7 +250,7 @@ var table = resolve([]line{
 	{message.Scatter, "node-pipeline", 0, quicker, rootPullMax, "each rank reads its block while root writes"},
 	{message.Scatter, "node-pull", readable, quicker, 0, measured},
 	{message.Scatter, "node-pipeline", 0, free, 0, "each rank reads its block while root writes"},
-	{message.Scatter, "node-pull", readable, 0, 0, alone},
+	{message.Scatter, "node-pull", readable, 0, 0, unhindered},
 	{message.Scatter, "node-pipeline", 0, 0, 0, "each rank reads its block while root writes"},
 	{message.Scatter, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.Scatter, "linear", 0, few, 0, "few messages at root"},

@@ -3,6 +3,7 @@ package runtime
 import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/internal/hugepages"
+	"github.com/gorun-hpc/gorun/internal/toggle"
 )
 
 // crowdMost is the largest number of ranks per processor at which ranks prepare their heaps. If more ranks share a
@@ -11,9 +12,11 @@ const crowdMost = 4
 
 // prepareHeap begins to make huge pages of the part of the heap from which the program gets its first slices, if
 // other ranks of the node may read these slices with process_vm_readv(2). Meanwhile the rank can join the job. The
-// function that prepareHeap returns waits for the end. life is nil for a rank that is a process of its own.
-func prepareHeap(job bootstrap.Job, life *localProcess) (finish func()) {
-	if life != nil || job.LocalSize < 2 || job.LocalSize > crowdMost*job.Processors {
+// function that prepareHeap returns waits for the end. The heap of a survivor is in use, and is not prepared again.
+// life is nil for a rank that is a process of its own.
+func prepareHeap(job bootstrap.Job, role Role, life *localProcess) (finish func()) {
+	reads, err := toggle.Of(envCMA, true)
+	if !reads || err != nil || life != nil || role == Survivor || job.LocalSize < 2 || job.LocalSize > crowdMost*job.Processors {
 		return func() {}
 	}
 	done := make(chan struct{})

@@ -28,15 +28,17 @@ func tellPages(w *runtime.World) error {
 	return nil
 }
 
-// Ranks that may read each other's slices have them in huge pages from the beginning. A single rank asks for no
-// huge pages.
+// Ranks that may read each other's slices have them in huge pages from the beginning. A single rank, and ranks that
+// may not read or may not have huge pages, ask for none.
 func TestFirstSlicesAreInHugePages(t *testing.T) {
 	if _, err := mapping.Of(0); errors.Is(err, mapping.ErrNoHugePages) {
 		t.Skip(err)
 	}
-	alone := launch(t, 1, "pages")
-	require.Zero(t, alone.code, alone.errors)
-	require.Equal(t, "rank 0: false, <nil>\n", alone.out)
+	for ranks, options := range map[int][]string{1: nil, 2: {"-x", "GORUN_CMA=0"}, 3: {"-x", "GODEBUG=disablethp=1"}} {
+		none := launch(t, ranks, "pages", options...)
+		require.Zero(t, none.code, none.errors)
+		require.Equal(t, ranks, strings.Count(none.out, ": false, <nil>\n"), none.out)
+	}
 	var pair result
 	for range 3 { // if a chunk of the heap is full, the first slice of a rank is in a new chunk
 		pair = launch(t, 2, "pages")

@@ -14,7 +14,7 @@ import (
 
 // measurement runs bench/collective, bench/latency and bench/messagerate on this machine. The field
 // directory names the directory that contains these programs and gorun. Ranks are bound to the processors
-// in turn.
+// (gorun -bind-to core).
 type measurement struct {
 	directory  string
 	rounds     int

@@ -32,7 +32,7 @@ func cluster() simulation.Model {
 func modelFlags(f *flag.FlagSet) func() (simulation.Model, error) {
 	file := f.String("model", "", "`file` of a model as -print-model prints it, in place of an assumed cluster of 100 Gbit/s")
 	perNode := f.Int("ranks-per-node", 0, "`number` of ranks on a node, in place of the model's")
-	processors := f.Int("processors", 0, "`number` of processors of a node, in place of the model's; ranks share them in turn")
+	processors := f.Int("processors", 0, "`number` of processors of a node, in place of the model's; consecutive ranks share one")
 	parameters := map[string]*float64{
 		"alpha": f.Float64("alpha", 0, "latency of the network in `ns`, for all lengths, in place of the model's"),
 		"beta":  f.Float64("beta", 0, "`ns` that a byte takes on a link of the network, for all lengths, in place of the model's"),

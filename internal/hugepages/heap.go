@@ -6,11 +6,8 @@ import "slices"
 // are aligned to their size.
 const chunkBytes = 4 << 20
 
-// The lengths of the shortest and of the longest slice that heapChunks allocates.
-const (
-	sampleLeast = 32 << 10
-	sampleMost  = 512 << 10
-)
+// samples are the lengths in bytes of the slices that heapChunks allocates.
+var samples = [...]int{32 << 10, 128 << 10, 512 << 10}
 
 // PrepareHeap makes huge pages of the chunks of Go's heap from which a program that has just started gets its next
 // slices. It does what PreferHeap does, and also moves the blocks of these chunks that are in use to huge pages.
@@ -34,20 +31,29 @@ func PrepareHeap() {
 
 // PreferHeap asks the kernel for huge pages for the chunks of Go's heap from which the program gets its next
 // slices. The blocks of these chunks that are not used yet become huge pages at their first use. PreferHeap takes
-// some microseconds.
+// some microseconds. It does nothing if the process cannot have huge pages, or does not want them (GODEBUG
+// disablethp=1).
 func PreferHeap() {
+	if !offered() {
+		return
+	}
 	for _, chunk := range heapChunks() {
-		_ = prefer(chunk, chunkBytes) // a kernel without huge pages refuses
+		_ = prefer(chunk, chunkBytes)
 	}
 }
 
 // heapChunks returns the addresses of the chunks from which Go takes the next slices of several lengths. Go gives
-// a slice the first gap of the heap that is long enough. If there is no such gap, the heap grows by a chunk.
+// a slice the first gap of the heap that is long enough. If there is no such gap, the heap grows by a chunk. Slices
+// of less than 128 KiB come from gaps that Go keeps for each of its processors (P), so that heapChunks may miss the
+// chunk of another P.
 func heapChunks() []uintptr {
 	var chunks []uintptr
-	for n := sampleLeast; n <= sampleMost; n *= 2 {
-		if chunk := address(make([]byte, n)) &^ (chunkBytes - 1); !slices.Contains(chunks, chunk) {
-			chunks = append(chunks, chunk)
+	for _, n := range samples {
+		first := address(make([]byte, n))
+		for _, byteAt := range []uintptr{first, first + uintptr(n) - 1} { // a slice can lie in two chunks
+			if chunk := byteAt &^ (chunkBytes - 1); !slices.Contains(chunks, chunk) {
+				chunks = append(chunks, chunk)
+			}
 		}
 	}
 	return chunks

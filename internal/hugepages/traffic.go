@@ -4,8 +4,10 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -167,8 +169,12 @@ func (t *Traffic) open() {
 	}
 }
 
-// offered reports whether the kernel has huge pages of the size of a block.
-func offered() bool {
+// offered reports whether the kernel has huge pages of the size of a block, and the user has not switched them off
+// for Go's heap (GODEBUG=disablethp=1).
+var offered = sync.OnceValue(func() bool {
+	if slices.Contains(strings.Split(os.Getenv("GODEBUG"), ","), "disablethp=1") {
+		return false
+	}
 	const folder = "/sys/kernel/mm/transparent_hugepage/"
 	enabled, err := os.ReadFile(folder + "enabled")
 	if err != nil || strings.Contains(string(enabled), "[never]") {
@@ -176,4 +182,4 @@ func offered() bool {
 	}
 	size, err := os.ReadFile(folder + "hpage_pmd_size")
 	return err == nil && strings.TrimSpace(string(size)) == strconv.Itoa(blockBytes)
-}
+})

@@ -39,7 +39,7 @@ var ErrTakenBack = errors.New("the member took its memory back")
 //	                     owner gave up: data read in operation n is then invalid
 //	offset   8  process  ID of the owner's process
 //	offset  16  address  of the slice
-//	offset  64  done     n when the owner has finished its reads in operation n
+//	offset  64  done     n or more when the owner has finished its reads in operation n
 //	offset 128  verdict  refused or granted: whether the owner was able to read the
 //	                     cookies of all members
 //	offset 136  cookie   a word that the owner also has in its private memory
@@ -194,7 +194,8 @@ func (l *peerReads) lend(b []byte) {
 }
 
 // place tells the other members where their parts are in the slice of the next operation. It may
-// overwrite the words of the previous operation, because every member has finished that operation.
+// overwrite the words of the last operation with parts, because this member's call of during for that
+// operation has returned, so that all members have read their words.
 func (l *peerReads) place(parts message.Parts) {
 	mine := l.mem.Part(l.g.rank)
 	for q := range l.cards {

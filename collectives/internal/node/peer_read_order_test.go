@@ -10,9 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// TestReadersDoNotWaitForEachOther holds the read of member 2 back until member 1 has ended the same operation and
-// has read in a later one, of which member 1's neighbour is root. Member 2 must still get the bytes of its own
-// operation.
+// TestReadersDoNotWaitForEachOther delays the first read of member 2 until member 1 has ended this operation and
+// the next one, which has another root. Member 2 must still get the bytes of its own operation.
 func TestReadersDoNotWaitForEachOther(t *testing.T) {
 	const size, bytesEach = 4, 64
 	ahead, reads := make(chan struct{}), 0

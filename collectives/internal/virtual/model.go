@@ -25,8 +25,9 @@ type Model struct {
 	// every rank a node of its own.
 	RanksPerNode int `json:"ranksPerNode,omitempty"`
 	// Processors is the number of processors of a node; 0 gives every rank a processor of its own.
-	// Rank i of a node runs on processor i modulo Processors. A processor runs one rank at a time,
-	// until that rank waits for a message or has ended.
+	// If the node has more ranks than processors, consecutive ranks share a processor, as with gorun
+	// -bind-to core. A processor runs one rank at a time, until that rank waits for a message or has
+	// ended.
 	Processors int `json:"processors,omitempty"`
 	// Visit applies to a processor that several ranks share. The processor visits its ranks in turn
 	// until it finds a rank that can continue. Visit is the time of one such visit. VisitPerRank is

@@ -115,9 +115,9 @@ func newNetwork(s Setup) *network {
 		r := &n.ranks[i]
 		*r = Rank{net: n, id: i, node: i / nodeSize, started: -1}
 		if shared {
-			local := i % nodeSize
-			r.processor = &n.processors[r.node*s.Model.Processors+local%s.Model.Processors]
-			r.place = local / s.Model.Processors
+			ranksOfNode := min(nodeSize, s.Ranks-r.node*nodeSize)
+			r.processor = &n.processors[r.node*s.Model.Processors+i%nodeSize*s.Model.Processors/ranksOfNode]
+			r.place = r.processor.ranks
 			r.processor.ranks++
 		}
 	}

@@ -100,8 +100,8 @@ func TestMessages(t *testing.T) {
 		{"a rendezvous both ways", 2, level(announced), exchange, alpha + 30 + alpha + n*beta + alpha},
 		{"two rendezvous", 2, level(announced), two, 2 * (3*alpha + 30 + n*beta)},
 		{"on a node", 2, node, send, 10},
-		{"to a rank of the same processor", 4, near, between(0, 2, n), 40},
-		{"to a rank of another processor", 4, near, between(0, 1, n), 200},
+		{"to a rank of the same processor", 4, near, between(0, 1, n), 40},
+		{"to a rank of another processor", 4, near, between(0, 2, n), 200},
 		{"one of two nodes to the other by one link", 4, node, func(r *virtual.Rank) error {
 			if r.Rank() < 2 {
 				return r.Send(r.Rank()+2, make([]byte, n))
