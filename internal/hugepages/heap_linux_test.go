@@ -2,7 +2,6 @@ package hugepages_test
 
 import (
 	"bytes"
-	"errors"
 	"runtime/debug"
 	"testing"
 
@@ -18,11 +17,10 @@ var held [][]byte
 // TestPrepareUsedHeap checks that slices which exist already move to huge pages and keep their contents. It
 // is the first test of this file, because their memory would already be in huge pages after the others.
 func TestPrepareUsedHeap(t *testing.T) {
-	pagesOf(t, make([]byte, 1)) // skips
+	keepHeap(t)
 	if err := hugepages.Collapse(at(used(mapped(t, 1))), block); err != nil {
 		t.Skip("needs MADV_COLLAPSE (Linux 6.1): ", err)
 	}
-	keepHeap(t)
 	more := 0
 	for range 3 { // the next slices may be in another chunk than this one
 		b := used(make([]byte, 96<<10))
@@ -63,9 +61,13 @@ func TestPreferHeap(t *testing.T) {
 	}
 }
 
-// keepHeap switches the garbage collector off, so that the heap has no new gaps during the test.
+// keepHeap switches the garbage collector off, so that the heap has no new gaps during the test. It skips the test
+// if the kernel has no huge pages.
 func keepHeap(t *testing.T) {
 	t.Helper()
+	if err := mapping.HugePages(); err != nil {
+		t.Skip(err)
+	}
 	percent := debug.SetGCPercent(-1)
 	t.Cleanup(func() {
 		held = nil
@@ -81,13 +83,10 @@ func used(b []byte) []byte {
 	return b
 }
 
-// pagesOf returns the pages of the mapping around b. It skips the test if the kernel has no huge pages.
+// pagesOf returns the pages of the mapping around b.
 func pagesOf(t *testing.T, b []byte) mapping.Pages {
 	t.Helper()
 	pages, err := mapping.Of(at(b))
-	if errors.Is(err, mapping.ErrNoHugePages) {
-		t.Skip(err)
-	}
 	require.NoError(t, err)
 	return pages
 }

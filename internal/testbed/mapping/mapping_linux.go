@@ -6,12 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
-// ErrNoHugePages means that the kernel makes no huge pages for programs that ask for them.
-var ErrNoHugePages = errors.New("needs transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled)")
+// ErrNoHugePages means that the kernel makes no huge pages for programs that ask for them, or does not tell so.
+var ErrNoHugePages = errors.New("needs transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled), no emulator")
+
+// HugePages returns ErrNoHugePages unless Of reports memory for which a program has asked for huge pages.
+func HugePages() error {
+	b, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Munmap(b) }()
+	if unix.Madvise(b, unix.MADV_HUGEPAGE) != nil {
+		return ErrNoHugePages
+	}
+	if p, err := Of(reflect.ValueOf(b).Pointer()); err != nil || !p.Advised {
+		return ErrNoHugePages
+	}
+	return nil
+}
 
 // Pages describes the pages of a mapping, see smaps in proc(5).
 type Pages struct {
