@@ -168,7 +168,7 @@ func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, e
 	if err != nil {
 		return nil, err
 	}
-	prepared := prepareHeap(job, role, life)
+	finishHeap := prepareHeap(job, role, life)
 	// Join the node before the exchange of cards, so that every rank has joined its node when the
 	// book is complete.
 	w, err := newWorld(job, around.node, job.Peers, around.wait, session.Secret(), around.local)
@@ -183,7 +183,7 @@ func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, e
 		w.council = newLocalCouncil([]*World{w}, nil, func(int) bool { return false }).of(w.Rank())
 	}
 	err = w.meet(session)
-	prepared()
+	finishHeap()
 	if err != nil {
 		if left := w.abandon(); errors.Is(err, bootstrap.ErrRenewed) {
 			err = cmp.Or(left, err)

@@ -33,8 +33,8 @@ const readAhead = 2 << 10
 // like a record, because it contains another position. Old payload might look like a record. So if
 // the word behind a record held payload, the writer clears that word before it publishes the
 // record. Otherwise put does not touch the line of that word, because the line is in the reader's
-// cache, and fetching it costs as much as sending the message (see prefetch for long records). A record does not cross the
-// end of the ring: a skip record fills the rest of the ring.
+// cache, and fetching it costs as much as sending the message (see prefetch for long records). A
+// record does not cross the end of the ring: a skip record fills the rest of the ring.
 type ringWriter struct {
 	words *[ringBytes / 8]uint64
 	bytes *[ringBytes]byte
@@ -82,6 +82,7 @@ func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict
 	if size > lineBytes {
 		w.markPayload(off/lineBytes+1, size/lineBytes-1)
 		w.handOn(at, size)
+		w.prefetch(size)
 	}
 	return written
 }
@@ -90,13 +91,12 @@ func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict
 // which the reader can fetch them faster. For 8 KiB this saves 0.2 us of 2.1 us (measured). The move
 // takes as long as writing the lines. Therefore handOn moves lines only in a dialogue, in which two
 // ranks alternately send messages: this processor then waits after the message. handOn assumes a
-// dialogue if the peer has answered since the last move. In any case it then calls prefetch.
+// dialogue if the peer has answered since the last move.
 func (w *ringWriter) handOn(at, size uint64) {
 	if w.answers != nil && *w.answers != w.answered {
 		w.answered = *w.answers
 		processor.DemoteLines(&w.words[at], size)
 	}
-	w.prefetch(size)
 }
 
 // prefetch prefetches the lines of the next record, under the assumption that the next record is as

@@ -18,6 +18,10 @@ var ErrNoHugePages = errors.New("needs transparent huge pages (/sys/kernel/mm/tr
 
 // HugePages returns ErrNoHugePages unless Of reports memory for which a program has asked for huge pages.
 func HugePages() error {
+	enabled, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
+	if err != nil || strings.Contains(string(enabled), "[never]") {
+		return ErrNoHugePages
+	}
 	b, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return err
@@ -40,10 +44,6 @@ type Pages struct {
 
 // Of returns the pages of the mapping that contains an address.
 func Of(address uintptr) (p Pages, err error) {
-	enabled, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
-	if err != nil || strings.Contains(string(enabled), "[never]") {
-		return p, ErrNoHugePages
-	}
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return p, err

@@ -43,10 +43,7 @@ func Bind(kind Kind, machine []Domain, ranks int) ([]Binding, error) {
 		}
 	case Core:
 		for i := range to {
-			at := i
-			if ranks > len(all) {
-				at = i * len(all) / ranks
-			}
+			at := i * len(all) / max(ranks, len(all))
 			to[i] = Binding{Processors: all[at : at+1 : at+1], Node: -1, Share: 1}
 		}
 	case NUMA:
