@@ -1,4 +1,4 @@
-// Package bench contains the tests of the benchmarks, which are the programs in the directories below it.
+// Package bench contains the tests of the benchmarks. The benchmarks are the programs in its subdirectories.
 //
 // Unstable: any release may change this package, also after v1.
 package bench

@@ -18,9 +18,9 @@ type call struct {
 	comm, view *runtime.Comm
 	op         message.Operation
 	kind       kernel.Kind
-	// bytes is a length that must be the same at all members. block is the length of one rank's
-	// contribution or block; the choice of the algorithm depends on block. Both are in bytes. Both
-	// are 0 if the members of the operation know different lengths.
+	// bytes is the length of the operation's buffer, which must be the same at all members. block is the
+	// length of one rank's contribution or block; the choice of the algorithm depends on block. Both are
+	// in bytes. Both are 0 for operations in which no length is known at all members, such as GatherV.
 	bytes, block int
 	// counts is a checksum of the counts, which must be the same at all members.
 	counts uint64
@@ -40,7 +40,7 @@ func (k *call) on(c *runtime.Comm, op message.Operation) bool {
 	return k.err == nil
 }
 
-// onFor does what the method on does, for an operation with elements of type T. It also checks T.
+// onFor calls the method on, and checks the element type T.
 func onFor[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	if !k.on(c, op) {
 		return false
@@ -72,7 +72,7 @@ func (k *call) of(bytes, block int) *call {
 	return k
 }
 
-// wait executes the call before it returns.
+// wait executes the call as a blocking operation, and returns its error.
 func (k *call) wait() error {
 	err := k.complete()
 	k.SendParts.Release()
@@ -153,8 +153,7 @@ func (k *call) checkReduce(elem int) bool {
 	return k.err == nil
 }
 
-// checkBlocks checks the buffer block, which has n elements, against the buffer all, which has
-// total elements, a block for each rank. block may be the same memory as this rank's own block in
+// checkBlocks checks block (n elements) against all (total elements: one block for each rank). block may be the same memory as this rank's own block in
 // all. It must not overlap all in any other way.
 func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	if total != n*k.group.size {

@@ -18,16 +18,16 @@ type underway struct {
 	record flight.Started
 	// numbers has the numbers that the recorder has reserved for the next operations.
 	numbers flight.Numbers
-	// calls has, by operation, the flight.Call (the recorder's description) of its latest call, and the root of
-	// that call.
+	// calls has an element for each operation: the recorder's description of the latest call of this operation,
+	// and the root of that call. The description is used again while the root stays the same.
 	calls [message.Operations]struct {
 		call flight.Call
 		root int
 	}
-	// late is true while the operation in progress is not yet recorded. next has the arguments of
+	// late is true while the operation in progress is not yet recorded. pending has the arguments of
 	// this operation.
-	late bool
-	next struct {
+	late    bool
+	pending struct {
 		op          message.Operation
 		root, bytes int
 	}
@@ -36,7 +36,7 @@ type underway struct {
 // set sets the operation that the method record of group will enter in the flight recorder.
 func (u *underway) set(k *call) {
 	u.late = true
-	u.next.op, u.next.root, u.next.bytes = k.op, k.Root, k.bytes
+	u.pending.op, u.pending.root, u.pending.bytes = k.op, k.Root, k.bytes
 }
 
 // record enters the blocking call in progress in the flight recorder if the call is not recorded yet.
@@ -50,13 +50,13 @@ func (g *group) record() {
 func (g *group) recordNow() {
 	u := &g.under
 	u.late = false
-	next := &u.next
-	latest := &u.calls[next.op]
-	if latest.call == (flight.Call{}) || latest.root != next.root {
-		latest.root, latest.call = next.root, g.recorded(next.op, next.root)
+	pending := &u.pending
+	latest := &u.calls[pending.op]
+	if latest.call == (flight.Call{}) || latest.root != pending.root {
+		latest.root, latest.call = pending.root, g.recorded(pending.op, pending.root)
 	}
 	site := g.recorder.PlaceOf(g.blocking.stack(g.number))
-	u.record = g.recorder.StartOf(&u.numbers, latest.call, int(g.number), next.bytes, site)
+	u.record = g.recorder.StartOf(&u.numbers, latest.call, int(g.number), pending.bytes, site)
 }
 
 // recordStarted enters nonblocking call n in the flight recorder.

@@ -9,8 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// valueInline is the largest number of bytes of a value that BcastValue sends in the same broadcast
-// as the length.
+// BcastValue sends an encoded value of at most valueInline bytes in the same broadcast as its length.
 const valueInline = 1016
 
 // BcastValue returns root's v at every member. At root it returns v itself. At the other members it
@@ -105,7 +104,7 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 		return nil, err
 	}
 	defer g.values.end()
-	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // b has the error if v cannot be encoded
+	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // if v cannot be encoded, b has the encoded error
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
 		return nil, err
@@ -170,10 +169,10 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 }
 
 // valueMax is the largest total length, in bytes, of the values of one operation. It is the size of
-// the memory that Go can address.
+// the address space of a process on amd64.
 const valueMax = 1 << 47
 
-// valueLength checks the length of a value that the member with this rank has sent.
+// valueLength checks the length of a value that the member number rank has sent.
 func valueLength(n uint64, rank int) (int, error) {
 	if n == 0 || n > valueMax {
 		return 0, fmt.Errorf("%w: rank %d announces a value of %d bytes", ErrLength, rank, n)
@@ -202,7 +201,7 @@ func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, 
 	return counts, total, nil
 }
 
-// abandonValues breaks the communicator, which ends an operation with values at all members. It returns
+// abandonValues breaks the communicator. This ends the operation at all members. abandonValues returns
 // cause with the operation and the source line.
 func abandonValues(c *runtime.Comm, op string, cause error) error {
 	cause = callsite.At(fmt.Errorf("%s: %w", op, cause))
@@ -210,8 +209,8 @@ func abandonValues(c *runtime.Comm, op string, cause error) error {
 	return cause
 }
 
-// decodeValues decodes the values of all members. The encoded values follow each other in all; counts
-// has their lengths. decodeValues returns all values that could be decoded, and the errors of the
+// decodeValues decodes the values of all members. The slice all holds the encoded values one after the
+// other, and counts holds their lengths. decodeValues returns all values that could be decoded, and the errors of the
 // values that could not be decoded.
 func decodeValues[T any](all []byte, counts []int, op string) ([]T, error) {
 	values := make([]T, len(counts))

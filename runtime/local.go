@@ -81,6 +81,9 @@ type localJob struct {
 	node     *shm.Node
 	wait     engine.WaitPolicy
 	secret   [32]byte
+	// processors is GOMAXPROCS at the start of the job. Ranks that begin later, after the program has
+	// changed it, must choose the same algorithms.
+	processors int
 	// simulated is the configuration of a job that localjob.Start or LocalRespawn has started, else
 	// zero. Its Network is set only if the job has a network of its own.
 	simulated localjob.Config
@@ -112,7 +115,7 @@ func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*loc
 		return nil, err
 	}
 	j := &localJob{
-		node: node, wait: wait, secret: bootstrap.NewSecret(), simulated: simulated,
+		node: node, wait: wait, secret: bootstrap.NewSecret(), processors: goruntime.GOMAXPROCS(0), simulated: simulated,
 		dead: make(map[int]bool), over: make(chan struct{}),
 	}
 	if simulated.Restarts > 0 {
@@ -152,7 +155,7 @@ func (j *localJob) join(node *shm.Node, rank int) (*World, error) {
 	size := len(j.worlds)
 	w, err := newWorld(bootstrap.Job{
 		Rank: rank, Size: size, LocalRank: rank, LocalSize: size, Nodes: 1,
-		Processors: goruntime.GOMAXPROCS(0), ID: "local",
+		Processors: j.processors, ID: "local",
 	}, node, nil, j.wait, j.secret, j)
 	if err == nil {
 		w.council = j.council.of(rank)

@@ -52,6 +52,26 @@ func TestLocalRespawnGoesOn(t *testing.T) {
 	require.EqualValues(t, 4, roles[runtime.Survivor].Load())
 }
 
+// All ranks of all generations see the number of processors with which the job began, even if the
+// program changes GOMAXPROCS. The ranks would otherwise choose different algorithms.
+func TestLocalRespawnKeepsTheProcessors(t *testing.T) {
+	began := goruntime.GOMAXPROCS(0)
+	defer goruntime.GOMAXPROCS(began)
+	err := runtime.LocalRespawn(t.Context(), 2, 1, func(w *runtime.World) error {
+		if got := w.Processors(); got != began {
+			return fmt.Errorf("rank %d began with %d processors, want %d", w.Rank(), got, began)
+		}
+		return w.Resume(func(w *runtime.World) error {
+			if err := around(w); err != nil || w.Generation() > 0 || w.Rank() > 0 {
+				return err
+			}
+			goruntime.GOMAXPROCS(began + 3)
+			panic("lost")
+		})
+	})
+	require.NoError(t, err)
+}
+
 // LocalRespawn ends with the right error when a rank cannot be started again, and in the other
 // cases that end a job.
 func TestLocalRespawnEnds(t *testing.T) {

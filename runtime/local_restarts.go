@@ -3,7 +3,6 @@ package runtime
 import (
 	"errors"
 	"fmt"
-	goruntime "runtime"
 	"sync"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
@@ -94,7 +93,7 @@ func (l *restarts) start(rank int) {
 func (l *restarts) describe(rank int) bootstrap.Job {
 	size := len(l.processes)
 	return bootstrap.Job{
-		Rank: rank, Size: size, LocalRank: rank, LocalSize: size, Nodes: 1, Processors: goruntime.GOMAXPROCS(0), ID: "local",
+		Rank: rank, Size: size, LocalRank: rank, LocalSize: size, Nodes: 1, Processors: l.job.processors, ID: "local",
 		Epoch: l.starts[rank], Generation: len(l.places) - 1, OnFailure: bootstrap.OnFailureRespawn,
 	}
 }

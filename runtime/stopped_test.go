@@ -110,9 +110,9 @@ func TestStoppedRankIsWaitedFor(t *testing.T) {
 	r := launch(t, 2, "stopped", "-transport", "rdma", "-x", envFifo+"="+fifo, "-x", "GORUN_NET_GIVEUP=500ms")
 	require.Zero(t, r.code, r.errors)
 	require.Contains(t, r.out, "got 42\n")
-	require.Regexp(t, `rank 1: rdma by iwarp .*, not connected so far, no answer for \S+, but its node says that it lives`, r.out)
-	require.Regexp(t, `(?m)^rank 0: rdma: rank 1 has not answered for \S+, but its node says that it lives: it is waited for \(.*TIMED_OUT`, r.errors)
-	require.Regexp(t, `(?m)^  send, rank 1, .*\n  rank 1: no answer for \S+, but its node says that it lives$`, r.errors)
+	require.Regexp(t, `rank 1: rdma by iwarp .*, not connected so far, no answer for \S+, but its host accepts connections`, r.out)
+	require.Regexp(t, `(?m)^rank 0: rdma: rank 1 has not answered for \S+, but its host accepts connections: this rank waits for it \(.*TIMED_OUT`, r.errors)
+	require.Regexp(t, `(?m)^  send, rank 1, .*\n  rank 1: no answer for \S+, but its host accepts connections$`, r.errors)
 	require.Regexp(t, `(?m)^  rank 1: not connected: 127\.0\.0\.1:\d+ \(asked .*\): the host accepted the request and the peer did not answer in time$`, r.errors)
 	require.Contains(t, r.errors, "rank 0: rdma: rank 1 answers\n")
 }

@@ -1,13 +1,13 @@
 // Command actors measures actors within a rank and between ranks. It measures the time of a message, the time
 // of a request and its answer, the number of messages per second, and the memory of an actor. Rank 0
-// measures. Rank 1 hosts the actors that answer and count.
+// measures. The actors that answer and count are on rank 1, or on rank 0 with -local.
 //
 //	gorun -np 2 -bind-to core ./bench/actors                   # between ranks of a node
 //	gorun -np 2 -bind-to core -transport rdma ./bench/actors   # over loopback TCP
 //	gorun -np 1 ./bench/actors -local                          # within a rank
 //
-// Each line of the output is one measurement in the form "name value unit", which programs such as
-// bench/peers parse. The flag -only selects measurements.
+// Each line of the output is one measurement: its name in 36 columns, its value and its unit. A name may have
+// spaces, and the unit may be empty. Programs such as bench/peers parse these lines. The flag -only selects measurements.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 
 var (
 	only   = flag.String("only", "", "measure only what has this `text` in its name")
-	rounds = flag.Int("rounds", 5, "`times` that each is measured, after a tenth that is not; the median is printed")
+	rounds = flag.Int("rounds", 5, "number of `times` that each measurement is repeated, after a shorter one as a warm-up; the median is printed")
 	scale  = flag.Float64("scale", 1, "`factor` for the numbers of messages and actors")
 	local  = flag.Bool("local", false, "measure actors of one rank")
 )
@@ -31,7 +31,7 @@ func main() {
 	flag.Parse()
 	runtime.Main(func(w *runtime.World) error {
 		if !*local && w.Size() < 2 {
-			return fmt.Errorf("actors needs 2 ranks or more, not %d, or -local", w.Size())
+			return fmt.Errorf("actors needs at least 2 ranks (it has %d), or the flag -local", w.Size())
 		}
 		if *local && w.Size() > 1 {
 			return fmt.Errorf("-local measures one rank, not %d", w.Size())

@@ -34,7 +34,7 @@ func TestActors(t *testing.T) {
 		})
 	}
 	_, err := launch.Execute(t.Context(), 2*time.Minute, nil, gorun, "-np", "1", actors)
-	require.ErrorContains(t, err, "needs 2 ranks")
+	require.ErrorContains(t, err, "needs at least 2 ranks")
 	_, err = launch.Execute(t.Context(), 2*time.Minute, nil, gorun, "-np", "2", actors, "-local")
 	require.ErrorContains(t, err, "-local measures one rank")
 }

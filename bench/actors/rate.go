@@ -27,7 +27,7 @@ func (b *bench) tellMany(peer *actor.PID, m any, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds() / 1e6, err
 }
 
-// counted waits until the counter peer has received n messages.
+// counted waits until the counting actor peer has received n messages.
 func (b *bench) counted(peer *actor.PID, n int) error {
 	_, err := b.s.Root.RequestFuture(peer, &count{int64(n)}, patience).Result()
 	return err
@@ -42,7 +42,7 @@ func (b *bench) message(bytes int) (*runtime.Message, error) {
 	return runtime.NewMessage(buf)
 }
 
-// handovers measures messages of 64 KiB whose memory is handed over, in MB/s.
+// handovers measures the throughput, in MB/s, of messages of 64 KiB whose memory is handed over.
 func (b *bench) handovers(peer *actor.PID) (float64, error) {
 	n := b.times(10_000)
 	start := time.Now()
@@ -57,7 +57,7 @@ func (b *bench) handovers(peer *actor.PID) (float64, error) {
 	return float64(n) * large / time.Since(start).Seconds() / 1e6, err
 }
 
-// copies measures messages of 64 KiB that are copied, in MB/s.
+// copies measures the throughput, in MB/s, of messages of 64 KiB that are copied.
 func (b *bench) copies(peer *actor.PID) (float64, error) {
 	n := b.times(2000)
 	var m any = make([]byte, large)
@@ -89,8 +89,8 @@ const (
 	window  = 64
 )
 
-// order tells rank 1 how many windows of messages to receive, and the size of a message in bytes. An order
-// with 0 windows ends the function serve.
+// order tells rank 1 how many groups of window messages to receive, and the size of a message in bytes. An order
+// with 0 groups ends the function serve.
 type order struct{ Windows, Bytes int64 }
 
 // isends measures the rate of messages that are sent by Isend without actors, in millions per second. The

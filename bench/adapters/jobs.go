@@ -23,17 +23,18 @@ var programs = [][]string{
 // jobs runs the programs, each in a job of two ranks.
 type jobs struct {
 	options *options
-	// bin is the directory of the built programs. If made is true, build has made it and close
-	// removes it.
-	bin  string
-	made bool
+	// bin is the directory of the built programs, "" before the first build. If made is true, build has
+	// made it and close removes it. failed is the error of the first build.
+	bin    string
+	made   bool
+	failed error
 }
 
 // build builds gorun and the programs in a temporary directory. If the user has given a directory with the
-// programs, or if build was called before, build does nothing.
+// programs, build builds nothing. A later call returns the result of the first one.
 func (j *jobs) build(ctx context.Context) error {
 	if j.bin != "" {
-		return nil
+		return j.failed
 	}
 	if j.options.bin != "" {
 		j.bin = j.options.bin
@@ -49,9 +50,10 @@ func (j *jobs) build(ctx context.Context) error {
 		args = append(args, module+"bench/"+p[0])
 	}
 	if text, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("go %s: %w\n%s(it needs the module's directory; -bin DIR takes programs that are built)", strings.Join(args, " "), err, text)
+		j.failed = fmt.Errorf("go %s: %w\n%s(run this in a directory of the gorun module, or give a directory with the built programs by -bin DIR)",
+			strings.Join(args, " "), err, text)
 	}
-	return nil
+	return j.failed
 }
 
 // command returns the command that starts a job of a program over a device.
@@ -106,8 +108,10 @@ func execute(ctx context.Context, o *options, command ...string) (string, error)
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	text, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
-	if ctx.Err() != nil {
-		err = fmt.Errorf("ended after %v: %w", o.limit, ctx.Err())
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("ended at the time limit of %v: %w", o.limit, ctx.Err())
+	} else if ctx.Err() != nil {
+		err = fmt.Errorf("ended: %w", ctx.Err())
 	}
 	return string(text), err
 }

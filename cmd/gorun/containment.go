@@ -82,7 +82,7 @@ func (s scan) orders() []string { return []string{"-job", s.id} }
 // kill repeats its search until it finds no process, because a process may fork during a search.
 func (s scan) kill() error {
 	for range scanRounds {
-		pids := jobProcesses(s.id)
+		pids := nodeProcesses(s.id)
 		if len(pids) == 0 {
 			return nil
 		}

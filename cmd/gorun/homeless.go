@@ -37,7 +37,7 @@ func (j *job) awaitRoom(lost []*rank, who string) error {
 		j.homeless.late = time.After(j.opts.answer)
 	}
 	j.homeless.ranks = j.homeless.with(lost)
-	complain("%s; no pod has room: %s started again when one comes, within %v (-answer-within)", who, pronoun(lost), j.opts.answer)
+	complain("%s; no pod has room: %s started again when one connects, within %v (-answer-within)", who, pronoun(lost), j.opts.answer)
 	return nil
 }
 

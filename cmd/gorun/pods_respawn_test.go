@@ -54,9 +54,9 @@ func TestPodsComeAgain(t *testing.T) {
 		}
 		require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGKILL))
 		require.NotZero(t, other.end(t).code)
-		said(t, root.stderr, fmt.Sprintf("host %s-1 is lost with rank 2, 3: the connection ended; no pod has room: they are started again when one comes, within 10m0s", p.name))
+		said(t, root.stderr, fmt.Sprintf("host %s-1 is lost with rank 2, 3: the connection ended; no pod has room: they are started again when one connects, within 10m0s", p.name))
 		other = p.start(t, 1)
-		said(t, root.stderr, fmt.Sprintf("%s-1 has come again; they are started again (%d of 3)", p.name, times+1))
+		said(t, root.stderr, fmt.Sprintf("%s-1 has connected again; they are started again (%d of 3)", p.name, times+1))
 	}
 	got := root.end(t)
 	require.Zero(t, got.code, got.err)
@@ -79,7 +79,7 @@ func TestPodsThatDoNotComeAgain(t *testing.T) {
 			}
 			require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGKILL))
 			require.NotZero(t, other.end(t).code)
-			said(t, root.stderr, "; no pod has room: it is started again when one comes, within ")
+			said(t, root.stderr, "; no pod has room: it is started again when one connects, within ")
 			want, code := "it is not started again: no pod has come within 5s", 125
 			if name == "interrupt" {
 				require.NoError(t, unix.Kill(p.first(t, 0), unix.SIGTERM))
@@ -107,7 +107,7 @@ func TestPodsThatComeTwice(t *testing.T) {
 	require.Zero(t, got.code, got.err)
 	require.Zero(t, again.end(t).code)
 	require.Contains(t, got.err, "-1 is lost with rank 1: its pod was started again; no pod has room")
-	require.Contains(t, got.err, "-1 has come again; it is started again (1 of 3)")
+	require.Contains(t, got.err, "-1 has connected again; it is started again (1 of 3)")
 	empty(t, p.Cluster)
 }
 

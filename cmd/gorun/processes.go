@@ -6,10 +6,11 @@ import (
 	"strconv"
 )
 
-// jobProcesses returns the processes that belong to a job. These are the processes with the job's variable in
-// their environment, and the children of this process. All children of this process are ranks or orphans of the
-// job. jobProcesses leaves out this process and its watchdog.
-func jobProcesses(id string) []int {
+// nodeProcesses returns the processes of the node with this ID: the processes that have the variable of the
+// node's agent in their environment, and the children of this process. The children are ranks, orphans that this
+// process has adopted, and commands that start agents on other hosts. nodeProcesses leaves out this process and
+// its watchdog.
+func nodeProcesses(id string) []int {
 	self := os.Getpid()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -54,7 +55,7 @@ func statParent(stat []byte) (int, bool) {
 	return parent, err == nil
 }
 
-// hasVariable reports whether a process was started with NAME=VALUE in its
+// hasVariable reports whether a process was started with variable, which has the form NAME=VALUE, in its
 // environment.
 func hasVariable(pid int, variable string) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")

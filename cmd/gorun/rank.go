@@ -113,8 +113,8 @@ func (r *rank) how() string {
 	case r.status.Signaled():
 		return "was killed by " + signalName(r.status.Signal())
 	case r.status.ExitStatus() == 0 && !r.clean:
-		return "exited with code 0 without leaving the job: return from the function given to runtime.Main, " +
-			"or call World.Close, before os.Exit and the end of main"
+		return "exited with code 0 without leaving the job (return from the function given to runtime.Main, " +
+			"or call World.Close, before os.Exit or the end of main)"
 	case r.absent:
 		return "exited with code 0 without joining the job"
 	default:

@@ -59,7 +59,7 @@ func (j *job) replace(v visit, at int) {
 	for len(j.lost) > 0 {
 		j.lostHost(<-j.lost) // the loss of the agent that ran in the pod before
 	}
-	who := h.name + " has come again"
+	who := h.name + " has connected again"
 	if len(j.homeless.ranks) == 0 {
 		complain("%s", who)
 	}

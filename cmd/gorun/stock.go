@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// unusedMax is how many consecutive spares of a program may end before a spare becomes a rank. After that,
+// unusedMax is the maximum number of consecutive spares of a program that end without becoming a rank. After that,
 // gorun starts no more spares of the program, because they would end, too.
 const unusedMax = 5
 
@@ -21,7 +21,7 @@ func (j *job) dealSpares() error {
 			if len(j.opts.apps) > 1 {
 				each = fmt.Sprintf(" of each of %d programs", len(j.opts.apps))
 			}
-			return fmt.Errorf("-spares %d%s: the hosts have room for %d more than the ranks: give them more slots (-host H:N)", j.opts.spares, each, n)
+			return fmt.Errorf("-spares %d%s: beside the ranks, the hosts have free slots for only %d spares: give them more slots (-host H:N)", j.opts.spares, each, n)
 		}
 		h.count(&j.opts.apps[n%len(j.opts.apps)], 1)
 	}
@@ -68,7 +68,8 @@ func (j *job) stock(h *host) []int {
 	return all
 }
 
-// stocked returns the number of spares of a program on all hosts that live, or on this machine.
+// stocked returns the number of spares of a program on all living hosts or, in a job without hosts,
+// on this machine.
 func (j *job) stocked(a *app) int {
 	n := 0
 	for _, h := range j.kept {
@@ -121,7 +122,8 @@ func (j *job) restock() {
 	}
 }
 
-// addSpare starts one more spare of a program, and reports whether it could start the spare.
+// addSpare starts one more spare of a program on this machine, or orders an agent to start one. It returns
+// false if the start on this machine fails, or if no host has room.
 func (j *job) addSpare(program int) bool {
 	a := &j.opts.apps[program]
 	if s := j.restarts.spawner; s != nil {
@@ -146,15 +148,15 @@ func (j *job) addSpare(program int) bool {
 // used records that a spare of a program has become a rank.
 func (j *job) used(a *app) { delete(j.restarts.unused, a) }
 
-// unused records that a spare has ended without becoming a rank, and prints the reason, which is the argument
-// what.
+// unused records that a spare could not be started, or has ended before it became a rank. It prints what,
+// which describes this.
 func (j *job) unused(a *app, what string) {
 	if j.restarts.unused == nil {
 		j.restarts.unused = map[*app]int{}
 	}
 	j.restarts.unused[a]++
 	if j.restarts.unused[a] == unusedMax {
-		what += fmt.Sprintf("; no other is started: %d of %s have ended before they were of use", unusedMax, a.program)
+		what += fmt.Sprintf("; gorun starts no more spares of %s, because %d in succession have not become a rank", a.program, unusedMax)
 	}
 	complain("%s", what)
 }
@@ -176,7 +178,7 @@ type absence struct {
 	link.SpareEnded
 }
 
-// missed passes the agent's report that a spare has ended to the goroutine that supervises the job.
+// missed passes a SpareEnded report of the agent to the goroutine that supervises the job.
 func (h *host) missed(s link.SpareEnded) {
 	select {
 	case h.job.absent <- absence{h, s}:

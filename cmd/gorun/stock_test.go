@@ -22,7 +22,7 @@ func TestSparesThatEndAtOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, r.Start())
 			errs := bufio.NewReader(stderr)
-			text := said(t, errs, "; no other is started: 5 of sh have ended before they were of use")
+			text := said(t, errs, "; gorun starts no more spares of sh, because 5 in succession have not become a rank")
 			require.NoError(t, stdin.Close())
 			text += rest(errs)
 			require.Zero(t, r.wait(t), text)

@@ -95,8 +95,8 @@ func brighten(c actor.Context, next *actor.PID) {
 	c.Send(next, m)
 }
 
-// sink is the actor of the last stage. It counts frames and checks that they are complete and arrive in
-// order. After an error, it sends the error to done. After the last frame, it sends nil to done.
+// sink is the actor of the last stage. It counts the frames and checks their pixels, which differ from
+// frame to frame. After an error, it sends the error to done. After the last frame, it sends nil to done.
 type sink struct {
 	want, got int
 	stages    byte
@@ -119,7 +119,7 @@ func (k *sink) Receive(c actor.Context) {
 		}
 	}
 	if k.got++; k.got == k.want {
-		fmt.Printf("%d frames through %d stages\n", k.got, k.stages)
+		fmt.Printf("%d frames through %d brightening stages\n", k.got, k.stages)
 		k.done <- nil
 	}
 }

@@ -17,7 +17,7 @@ func TestUsage(t *testing.T) { launch.Usage(t) }
 func TestPipeline(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		out := launch.ExampleWith(t, 4, []string{"-transport", transport}, "-frames", "200")
-		require.Equal(t, "200 frames through 2 stages\n", out, transport)
+		require.Equal(t, "200 frames through 2 brightening stages\n", out, transport)
 	}
-	require.Equal(t, "50 frames through 0 stages\n", launch.Example(t, 2, "-frames", "50"))
+	require.Equal(t, "50 frames through 0 brightening stages\n", launch.Example(t, 2, "-frames", "50"))
 }

@@ -23,7 +23,7 @@ func TestRing(t *testing.T) {
 
 // TestWrongNumbers checks that an invalid number is reported as a wrong flag.
 func TestWrongNumbers(t *testing.T) {
-	for value, want := range map[string]string{"0": "at least 1", "x": `"x" is no number`} {
+	for value, want := range map[string]string{"0": "it must be at least 1", "x": `"x" is not an integer, or is out of range`} {
 		_, errors := launch.ExampleEnds(t, 2, 2, nil, "-laps", value)
 		require.Contains(t, errors, fmt.Sprintf("invalid value %q for flag -laps: %s\n", value, want))
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // entersyscallblock and exitsyscall are the functions that Go's scheduler itself calls before and
-// after a system call that is expected to block. Go keeps them for packages that link to them,
-// https://go.dev/issue/67401.
+// after a system call that is expected to block. Go keeps them for packages that link to them
+// (https://go.dev/issue/67401).
 //
 //go:linkname entersyscallblock runtime.entersyscallblock
 func entersyscallblock()
@@ -21,8 +21,8 @@ func exitsyscall()
 // goroutines at once. The release wakes a thread. Therefore syscall.Syscall6 is better for a call that is
 // likely to return soon.
 //
-// Between entersyscallblock and exitsyscall, no code may read the stack or use the P. Code of the race
-// detector would do both. For this reason, go:norace keeps that code out of this function.
+// Between entersyscallblock and exitsyscall, no code may grow the stack or use the P. The code of the
+// race detector uses the P. For this reason, go:norace keeps that code out of this function.
 //
 //go:noinline
 //go:norace

@@ -126,7 +126,7 @@ func TestLost(t *testing.T) {
 		var lost *checkpoint.LostError
 		require.ErrorAs(t, err, &lost)
 		require.Equal(t, checkpoint.LostError{Step: 3, Ranks: []int{1}}, *lost)
-		require.ErrorContains(t, err, "no copy of step 3 is left of rank 1: ")
+		require.ErrorContains(t, err, "step 3 has no copy of rank 1: ")
 		return nil
 	})
 }

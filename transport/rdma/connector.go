@@ -361,7 +361,7 @@ func (a *connector) conclude(c actor.Context, action *peering.Action) {
 	case peering.Finished:
 		c.Send(c.Parent(), finishing{a.peer})
 	case peering.Silent:
-		t.log.Log(fmt.Sprintf("rdma: rank %d has not answered for %v, but its node says that it lives: it is waited for (%v)",
+		t.log.Log(fmt.Sprintf("rdma: rank %d has not answered for %v, but its host accepts connections: this rank waits for it (%v)",
 			a.peer, action.For.Round(silenceUnit), err))
 		since := time.Now().Add(-action.For)
 		t.command(func() { t.meet(a.peer).silent = since })

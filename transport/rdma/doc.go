@@ -10,7 +10,7 @@
 //	                    ^ commands, in order      | events
 //	------------------------------------------------------------------------------
 //	supervisor      one actor: supervises
-//	connector     one actor per peer: records, addresses, deadlines; its peering.Machine
+//	connector     one actor per peer: handshakes, addresses, deadlines; its peering.Machine
 //	              decides which connection is used and when each connection ends
 //
 // An actor decides and Poll executes. A connector never accesses an endpoint of verbs. A connector
@@ -20,8 +20,8 @@
 // code of this package outside of the actors runs under the engine's lock and needs no lock of its own.
 // No message of the engine passes through the mailbox of an actor. The only operation that an actor
 // executes itself is the rejection of a connection request, because a rejection accesses no state of
-// Poll. An actor makes a link and passes it to Poll with a command. For a request of a peer, Poll makes the
-// link and passes it to the actor with an event. link.go says which goroutine may access which field of a link.
+// Poll. For a connection that this rank requests, the actor makes the link and passes it to Poll with a command. For
+// a connection that the peer requests, Poll makes the link and passes it to the actor with an event. link.go says which goroutine may access which field of a link.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.
@@ -30,11 +30,12 @@
 //
 // A rail is an adapter with its receives, send memory, completion queue and listener (rail.go). A
 // transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. The connector
-// requests connections between rails of one fabric, the best two rails first (candidate.go). Lanes and
+// tries the ways to the peer, each between two rails of one fabric, one after the other, the best way first
+// (candidate.go). Lanes and
 // operations survive the loss of a connection, even if the next connection is on another rail. If a
-// better rail works again, the two ranks move their connection back to that rail (comeback.go). Without
-// Config.Companion, every Poll polls the first rail, and polls the other rails only as often as their pace
-// allows (pace.go). With Config.Companion, the first rail has a pace, too.
+// better rail works again, the two ranks move their connection back to that rail (comeback.go). Every
+// Poll polls the first rail. It polls the other rails less often while they have no traffic (pace.go). If
+// shared memory is polled as well (Config.Companion), this holds for the first rail, too.
 //
 // # Small messages
 //
@@ -47,7 +48,7 @@
 // receive of the last delivered message is not posted again at once, so that the program's answer can be
 // sent first. The next Poll or Arm, or the delivery of the next message, posts this receive.
 //
-// All peers share one queue of receives (package credit's Pool). If the method Send of an endpoint
+// All connections of a rail share one queue of receives (package credit's Pool). If the method Send of an endpoint
 // has accepted a message, the message was posted, or waits in a frame that the next Poll posts
 // (batch.go). If there is no credit or no connection, the method Send refuses the message. So only
 // two kinds of frames are queued: frames for the next Poll, and frames to be retransmitted.
@@ -63,14 +64,14 @@
 //
 // interruption.go describes the effect of a lost connection on these operations. Bytes are transferred
 // from the sender's slice or Buffer directly into the receiver's slice or Buffer. With a provider in
-// software a registration is an entry in a table. Memory is then registered by Expose, and for the
-// duration of each Get and Put. If a registration pins pages, registrations.go decides how memory is
+// software a registration is an entry in a table. Expose then registers the exposed memory, and each Get
+// or Put registers its local memory until it is complete. If a registration pins pages, registrations.go decides how memory is
 // registered. The chunks of the arena stay registered. Short slices of the heap are copied through
 // registered memory. Long slices of the heap are registered, and pinned, for the duration of an operation.
 // If a long slice is transferred repeatedly, it stays registered until the garbage collector ends the
-// registration (heap.go). On adapters whose registrations pin pages, the key of an exposure for reading
-// gives a peer read access to more than the exposed bytes. The key covers the whole chunk of the arena,
-// until the chunk is deregistered. This access is acceptable, because the ranks of a job trust each other
+// registration (heap.go). On adapters whose registrations pin pages, the key of arena memory that is
+// exposed for reading covers the whole chunk of the arena, until the chunk is deregistered. A peer with this
+// key can also read the other bytes of the chunk. This access is acceptable, because the ranks of a job trust each other
 // with their arenas, as they do on a node.
 //
 // # Waiting
@@ -87,32 +88,33 @@
 //	                    answers for at most Config.Goodbye
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     a new connection is tried for Config.GiveUp; then the peer is down
-//	connection refused  the peer is down: at once if the address is this host's own,
-//	                    otherwise after Config.Absence, or after some attempts if the
-//	                    peer was connected before. A peer that has called Close
-//	                    refuses connections, too. So such a peer is also down if it was
-//	                    never connected
+//	connection refused  the peer is down. If the address is an address of this host: at
+//	                    once. If a connection to the peer was in use before: after some
+//	                    attempts. Otherwise: after Config.Absence. A peer that has called
+//	                    Close also refuses connections. So it is declared down even if
+//	                    this rank was never connected to it
 //	no answer           the peer is down after Config.GiveUp. But if Config.Supervised is
 //	                    true and the peer's operating system accepts TCP connections, the
-//	                    peer was only stopped. This rank then goes on waiting for the peer
-//	MarkDown            the connections of the peer are read up to the end of the stream,
-//	                    which the peer's operating system sends, for at most
-//	                    Config.Departure; then the peer is down
+//	                    peer's process is suspended (for example by SIGSTOP). This rank
+//	                    then goes on waiting for the peer
+//	MarkDown            for at most Config.Departure, Poll delivers messages that the peer
+//	                    sent before its end, until each connection has ended; then the
+//	                    peer is down
 //	malformed frame     the peer is down with transport.ErrDamaged
 //
 // # Strangers
 //
 // A stranger is a sender that cannot prove that it knows the job's secret. Each side gives this proof
 // before the other side accepts anything else from it. The proofs are the records in the private data of
-// the request and of the reply, and a tag at the end of the first message of the active side. Package
+// the request and of the reply, and a message authentication code at the end of the first message of the active side. Package
 // negotiation defines them. Until the proofs are verified, the endpoint is guarded (Guarded in
 // verbs.EndpointConfig).
 //
 // The provider limits half-open connections by a deadline and by a maximum number, and drops data
-// that is no request. A request whose record does not verify is rejected with the reason, and
+// that is not a connection request. A request whose record does not verify is rejected with the reason, and
 // counted. The actor of a peer does not learn of such a request. If the first message of an
 // accepted connection has no valid proof, the connection is ended and counted in the same counters.
-// Only the first of all these cases is logged. A rejection that does not verify is counted, too,
+// Of the invalid requests and the invalid first messages, only the first is logged. A rejection that does not verify is counted, too,
 // and ends one attempt.
 //
 // Unstable: any release may change this package, also after v1.

@@ -91,7 +91,7 @@ func (t *Transport) Silence(peer int) string {
 	if t.Reach(peer) != nil || t.peers[peer] == nil || t.peers[peer].silent.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("no answer for %v, but its node says that it lives", time.Since(t.peers[peer].silent).Round(silenceUnit))
+	return fmt.Sprintf("no answer for %v, but its host accepts connections", time.Since(t.peers[peer].silent).Round(silenceUnit))
 }
 
 // Search describes the search for a connection to a peer that is not established yet: the addresses

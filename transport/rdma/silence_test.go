@@ -60,9 +60,9 @@ func TestSilentPeerIsWaitedFor(t *testing.T) {
 	require.Empty(t, p.r.Silence(0), "the rank itself")
 	p.pump("the silence", func() bool { return p.r.Silence(1) != "" })
 	d.await(t, "has not answered")
-	require.Regexp(t, `^rdma: rank 1 has not answered for \S+, but its node says that it lives: it is waited for \(connection 127\.0\.0\.1:\d+: TIMED_OUT\)`, d.all())
-	require.Regexp(t, `^no answer for \S+, but its node says that it lives$`, p.r.Silence(1))
-	require.Regexp(t, `, not connected so far, no answer for \S+, but its node says that it lives$`, p.r.Explain(1))
+	require.Regexp(t, `^rdma: rank 1 has not answered for \S+, but its host accepts connections: this rank waits for it \(connection 127\.0\.0\.1:\d+: TIMED_OUT\)`, d.all())
+	require.Regexp(t, `^no answer for \S+, but its host accepts connections$`, p.r.Silence(1))
+	require.Regexp(t, `, not connected so far, no answer for \S+, but its host accepts connections$`, p.r.Explain(1))
 	require.Empty(t, p.r.downs)
 
 	for answered := false; !answered; {

@@ -20,6 +20,9 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	if t.news.Load() {
 		t.absorb()
 	}
+	if len(t.rings) > 0 && t.rings[0].emptied {
+		t.rings[0].fallBehind(budget)
+	}
 	if t.watch() && budget == 1 && t.polls%fairPolls != 0 {
 		events := t.readRing(h, t.rings[0], 1)
 		t.reading = false
@@ -123,6 +126,7 @@ func (t *Transport) readRing(h transport.Handler, l *lane, limit int) int {
 	for n := range limit {
 		w := l.poll()
 		if w == 0 {
+			l.emptied = n > 0
 			return n
 		}
 		kind, header, payload, ok := l.record(w)

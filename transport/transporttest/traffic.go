@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// trafficRules are the rules of combined traffic: messages and Gets of all ranks, with a goroutine for each
-// rank.
+// trafficRules are the tests in which all ranks send messages and issue Gets at the same time. Each rank has a
+// goroutine of its own.
 var trafficRules = []rule{
 	{"FloodFromManyKeepsEachOrder", 8, testFlood},
 	{"AllToAllOfRandomSizes", 6, testAllToAll},
@@ -42,7 +42,7 @@ func (s *stream) take(h transport.Header, payload []byte) error {
 	}
 	s.next++
 	if uint64(len(payload)) != h.B || !bytes.Equal(payload, pattern(h.A, len(payload))) {
-		return fmt.Errorf("message %d: %d bytes that are not the %d sent", h.A, len(payload), h.B)
+		return fmt.Errorf("message %d: got %d bytes, want the %d bytes of its pattern", h.A, len(payload), h.B)
 	}
 	return nil
 }
@@ -144,8 +144,8 @@ func testBothDirections(r *rig) {
 	})
 }
 
-// testNothingIsLeft makes fabrics, sends messages and closes the fabrics. It compares the numbers of goroutines
-// and of descriptors of the process before and after. The first fabric is not counted, because it may allocate
+// testNothingIsLeft connects ranks (newFabric), sends messages, and closes the ranks, twice. It compares the numbers of goroutines
+// and of descriptors of the process before and after. The first run is not counted, because it may allocate
 // resources that the process keeps.
 func testNothingIsLeft(t *testing.T, newFabric Make) {
 	t.Helper()

@@ -6,17 +6,17 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 )
 
-// lanes is the number of transforms whose values an octet (row.Octet) holds.
+// lanes is the number of transforms in an octet (row.Octet): one complex value of each.
 const lanes = row.Octet / 2
 
 // transform computes unscaled complex Fourier transforms of length n, a power of two of at least 8. It uses
-// Stockham's algorithm in passes of radix 4 and, if the exponent is odd, a last pass of radix 2. It computes
+// Stockham's algorithm in passes of radix 4 and, if log2(n) is odd, a last pass of radix 2. It computes
 // groups*lanes transforms at once. The values of these transforms are interleaved, so that the loops read
-// whole cache lines. All transforms use the same roots.
+// whole cache lines. All transforms use the same roots of unity.
 type transform struct {
-	n, groups         int
+	n, groups         int         // groups is the number of octets per point
 	forward, backward [][]float64 // the roots of unity of each pass
-	a, b              []float64   // input and output of a pass; the field groups is the number of octets per point
+	a, b              []float64   // input and output of a pass
 }
 
 func newTransform(n, groups int) *transform {

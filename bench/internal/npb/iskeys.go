@@ -5,11 +5,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// isBuckets is the largest number of buckets of all classes. Tables have this length, so that the
+// isBuckets is the number of buckets of the class with the most buckets. Tables have this length, so that the
 // compiler omits the bounds check of an index that is masked by isBuckets-1.
 const isBuckets = 1 << 10
 
-// keys holds a rank's part of the keys of IS and the tables to compute their ranks.
+// keys holds this process's part of the keys of IS, and the tables to compute their positions in the
+// sorted sequence (the ranks of the keys, in the terms of NPB).
 type keys struct {
 	comm    *runtime.Comm
 	problem isProblem
@@ -22,7 +23,7 @@ type keys struct {
 	// totals contains all keys under test.
 	counts, totals [isBuckets + isTests]int32
 	owners         [isBuckets]int32 // the rank that owns each bucket
-	next           [isBuckets]int32 // for each rank, the index in sorted for the next key that this rank owns
+	next           [isBuckets]int32 // next[j]: the index in sorted for the next key that rank j owns
 	sorted         []int32          // the elements of mine, ordered by the rank that owns their bucket
 
 	sends, receives []int32 // the number of keys to send to and to receive from each rank
@@ -53,8 +54,8 @@ func newKeys(c *runtime.Comm, problem isProblem) *keys {
 	return k
 }
 
-// rank computes the ranks of the keys of one iteration. It returns how many of the keys under test
-// are in buckets of this rank and have the published rank.
+// rank computes the positions of the keys of one iteration in the sorted sequence. It returns how many
+// of the keys under test are in buckets of this process and have the published position.
 func (k *keys) rank(it int) (passed int, err error) {
 	if k.comm.Rank() == 0 {
 		k.mine[it] = int32(it)
@@ -243,8 +244,8 @@ func (k *keys) sum() {
 	}
 }
 
-// test returns how many of the keys under test are in buckets of this rank and have the published
-// rank.
+// test returns how many of the keys under test are in buckets of this process and have the published
+// position.
 func (k *keys) test(it int) (passed int) {
 	for i, key := range k.totals[k.buckets : k.buckets+isTests] {
 		v := int(key - k.lowest)

@@ -7,12 +7,12 @@ import (
 	"github.com/gorun-hpc/gorun/collectives"
 )
 
-// mgCharges is the number of points at which the right side is +1, and also the number of points at
+// mgCharges is the number of points at which the right-hand side is +1, and also the number of points at
 // which it is -1.
 const mgCharges = 10
 
-// load sets the right side. It generates a random number for every point of the cube. The right
-// side is +1 at the points of the ten largest numbers, -1 at the points of the ten smallest, and 0
+// load sets the right-hand side of the equation in the planes of this rank. It generates a random
+// number for each of their points. The right-hand side is +1 at the points of the ten largest numbers, -1 at the points of the ten smallest, and 0
 // elsewhere.
 func (m *multigrid) load() error {
 	side := m.v.side

@@ -4,8 +4,9 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
 // Tier implements the collective operations of its ranks, numbered 0 to Size-1. The rules for buffers
 // are the same as in package message: lengths are equal at all ranks; only root uses recv of Reduce
-// and Gather, and send of Scatter. AllReduce, Reduce, Gather, Scatter and AllGather accept their
-// buffers in place. Buffers may be empty. Even with empty buffers, Bcast does not return before root
+// and Gather, and send of Scatter. In AllReduce and Reduce, send and recv may be the same
+// memory. In Gather, Scatter and AllGather, the caller's block may be its own block in the other buffer
+// (MPI_IN_PLACE). Buffers may be empty. Even with empty buffers, Bcast does not return before root
 // has called it, and Gather does not return at root before all ranks have called it.
 type Tier interface {
 	// Peer sends messages between the ranks.

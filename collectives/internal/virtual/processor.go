@@ -36,8 +36,8 @@ func (p *processor) grant(r *Rank, now Time) {
 	r.net.agenda.add(event{at: at, kind: runs, rank: r})
 }
 
-// distance returns the number of visits, from 1 to ranks, after which the processor reaches a rank.
-// The processor visits the rank that ran last after all other ranks.
+// distance returns the number of visits, from 1 to p.ranks, up to and including the next visit to a
+// rank. The rank that ran most recently is visited last.
 func (p *processor) distance(r *Rank) int {
 	return (r.place-p.last+p.ranks-1)%p.ranks + 1
 }
@@ -61,8 +61,8 @@ func (p *processor) release(r *Rank) {
 	p.grant(r, p.free)
 }
 
-// missing returns the time per byte, in nanoseconds, by which bytes that are not in the caches of the rank's
-// processor delay the rank (Model.Miss). It assumes that the ranks of a processor have equally long buffers.
+// missing returns the average additional time per byte, in nanoseconds, that cache misses cost the rank
+// (Model.Miss). It assumes that the ranks of a processor have equally long buffers.
 func (r *Rank) missing() float64 {
 	m := &r.net.Model
 	if m.Cache == 0 {

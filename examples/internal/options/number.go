@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Int defines a flag as flag.Int does. If the user gives a number below least, the command line is wrong.
+// Int defines a flag as flag.Int does. A number below least is a usage error.
 func Int(name string, value, least int, usage string) *int {
 	n := &number{value: value, least: least}
 	flag.Var(n, name, usage)
@@ -24,9 +24,9 @@ func (n *number) Set(text string) error {
 	v, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is no number", text)
+		return fmt.Errorf("%q is not an integer, or is out of range", text)
 	case v < n.least:
-		return fmt.Errorf("at least %d", n.least)
+		return fmt.Errorf("it must be at least %d", n.least)
 	}
 	n.value = v
 	return nil

@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// Glow returns n colours from black through purple, red and yellow to white, like the colours of a heated
+// Glow returns n colours from nearly black through purple, red and yellow to white, like the colours of a heated
 // body. The perceived lightness increases by the same step from each colour to the next, so that a picture
 // shows only edges that the data have.
 //
 // The colour space is Oklab (Ottosson, "A perceptual color space for image processing", 2020).
 func Glow(n int) color.Palette {
 	const (
-		darkest        = 0.12                                     // darker colours are black on a screen
+		darkest        = 0.12                                     // a screen shows darker colours as black
 		purple, yellow = -60 * math.Pi / 180, 105 * math.Pi / 180 // as angles
 		most           = 0.17                                     // a chroma that a screen can show from purple to yellow
 		later          = 1.15                                     // an exponent that puts the highest chroma beyond the middle

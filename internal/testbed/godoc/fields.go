@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"reflect"
@@ -18,8 +19,8 @@ var field = regexp.MustCompile(`(?m)^\t(\w+) +([^ \n]+)( +//.*)?$`)
 
 // Aliases checks the package in the working directory. It looks at the exported aliases for types of internal
 // packages, because godoc does not show the fields of these types. It fails the test if the comment of an
-// alias does not list exactly the exported fields of the type. types has a value of each type, by the name of
-// the alias.
+// alias does not list exactly the exported fields of the type. types maps the name of each
+// alias to a value of its type.
 func Aliases(t *testing.T, types map[string]any) {
 	t.Helper()
 	files, err := os.ReadDir(".")
@@ -74,7 +75,7 @@ func hidden(file *ast.File, of ast.Expr) bool {
 func compare(t *testing.T, name string, value any, comment string) {
 	t.Helper()
 	if value == nil {
-		t.Errorf("no value of %s is known", name)
+		t.Errorf("types has no value for the alias %s", name)
 		return
 	}
 	said := map[string]string{}
@@ -85,11 +86,11 @@ func compare(t *testing.T, name string, value any, comment string) {
 	for i := range of.NumField() {
 		f := of.Field(i)
 		if f.IsExported() && said[f.Name] != f.Type.String() {
-			t.Errorf("%s: the comment says of %s %q, it is a %s", name, f.Name, said[f.Name], f.Type)
+			t.Errorf("%s: the comment gives %s the type %q, but it has the type %s", name, f.Name, said[f.Name], f.Type)
 		}
 		delete(said, f.Name)
 	}
 	if len(said) > 0 {
-		t.Errorf("%s: it has no %v", name, said)
+		t.Errorf("%s: the comment lists fields that the type does not have: %v", name, slices.Sorted(maps.Keys(said)))
 	}
 }

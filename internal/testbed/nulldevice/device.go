@@ -19,7 +19,7 @@ type device struct {
 	rate       float64 // bytes per second, 0 without a limit
 	attributes provider.Attributes
 
-	// done holds the completions of this side's requests that are not yet reported. spareDone is
+	// done holds the unreported completions of this device's requests. spareDone is
 	// the memory of the previous list, for reuse. The adapter's lock guards both.
 	done, spareDone []completion
 	// free is the time at which the link will have carried all requests that were posted so far.
@@ -29,8 +29,8 @@ type device struct {
 	awake chan struct{}
 
 	// wire guards the state that peers also access: the fields below, and the fields receives and receiving
-	// of the device's queue pairs. A goroutine that locks wire already holds the lock of this adapter or of a
-	// peer's adapter.
+	// of the device's queue pairs. A goroutine that locks wire holds the lock of this adapter or of a peer's
+	// adapter, except in Register and Deregister, which are called without a lock of an adapter.
 	wire    sync.Mutex
 	pending atomic.Bool
 	events  []event
@@ -42,13 +42,11 @@ type device struct {
 
 var _ provider.Device = (*device)(nil)
 
-// completion reports the end of a request of a queue pair and of all earlier requests of this queue pair. The
-// field number is the number of the request. The completion is reported at the time in the field due. The
-// zero time means at once.
+// completion reports the end of a request of a queue pair and of all earlier requests of this queue pair.
 type completion struct {
 	pair   *pair
-	number uint64
-	due    time.Time
+	number uint64    // the number of the request
+	due    time.Time // when the completion is reported; zero: at once
 }
 
 // reportDue reports the completions that are due, and returns their number.

@@ -10,8 +10,8 @@ import (
 // operation without result.
 //
 // The result of an operation can be taken once. After that, the record of the operation is
-// reused for another operation, with another generation. Calls with a handle of the old
-// generation then return ErrTaken.
+// reused for another operation, with another generation. Wait and Test of
+// a handle of the old generation then return ErrTaken.
 type Handle struct {
 	request    *Request
 	generation uint32
@@ -22,11 +22,11 @@ type Handle struct {
 // ErrTaken is the error of taking the result of an operation a second time.
 var ErrTaken = errors.New("the result was taken before")
 
-// handle returns the handle of r. mu is held.
+// handle returns the handle of r. The caller holds Engine.mu.
 func (r *Request) handle() Handle { return Handle{request: r, generation: r.generation} }
 
 // pending returns the operation of h, or nil if its result was taken or h is zero.
-// mu is held.
+// The caller holds Engine.mu.
 func (h Handle) pending() *Request {
 	if h.request == nil || h.request.generation != h.generation {
 		return nil
@@ -79,8 +79,8 @@ func (h Handle) Test() (Status, bool, error) {
 	return s, idle == 0, err
 }
 
-// test is Test under the lock. idle is above 0 if the operation is not finished; the caller passes
-// it to Engine.rest.
+// test is Test under the lock. If the operation is not finished, idle is the number of consecutive
+// nonblocking calls without result (see Engine.nothing), otherwise 0. The caller passes idle to Engine.rest.
 func (h Handle) test() (s Status, idle uint, err error) {
 	e := h.request.e
 	e.lock()

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// The origin of the memory of a message that RecvMessage receives:
+// The table shows where the memory of a message that RecvMessage receives comes from. A message is announced
+// if its bytes are still at the sender (rendezvous).
 //
 //	message                            memory
 //	eager                              allocated at the match
@@ -40,7 +41,7 @@ func allocate(n int) ([]byte, error) {
 // hold keeps a matched message until the goroutine of its RecvMessage has memory for it.
 func (e *Engine) hold(r *Request, g *message) {
 	if g.waits {
-		g.peer.forget(g) // the peer can no longer withdraw the message
+		g.peer.forget(g) // the peer can no longer cancel its send
 	}
 	r.held, r.phase = g, phaseHeld
 	if w := r.waiter; w != nil {
@@ -65,7 +66,7 @@ func (e *Engine) awaitMessage(ctx context.Context, r *Request) (Message, error) 
 	return m, nil
 }
 
-// provide allocates memory for the message that r holds, and continues to receive it.
+// provide allocates memory for the message that r holds, and starts the transfer of the message.
 func (e *Engine) provide(r *Request) {
 	g, p := r.held, r.peer
 	var b []byte

@@ -2,10 +2,11 @@ package verbs
 
 import "sync/atomic"
 
-// CompletionQueue is an event dispatcher (DAT_EVD). It holds completions of receives and of work
-// requests, connection events, and connection requests that have reached listeners. All these
-// entries have one common order. When the consumer makes endpoints and listeners, it chooses which
-// of their streams feed this queue.
+// CompletionQueue is an event dispatcher (DAT_EVD). It holds completions of work requests,
+// connection events, connection requests that have reached listeners, limit events of shared receive
+// queues, and events of the adapter. The queue keeps all entries in the order in which they were
+// added. When the consumer makes endpoints and listeners, it chooses which kinds of their entries
+// (Stream) go to this queue.
 type CompletionQueue struct {
 	adapter *Adapter
 	// entries is a ring. The entries in use begin at head, and their number is count. notifying is
@@ -32,7 +33,8 @@ type CompletionQueue struct {
 // NewCompletionQueue makes a completion queue of the given capacity. The consumer must ensure that
 // at most this number of entries can be outstanding. The number of entries that can be outstanding is
 // the sum of the limits of the endpoints that feed the queue, plus three connection events for each
-// endpoint. If the queue has no room for an entry, the entry is lost. The queue and the endpoint of the
+// endpoint, the backlog of each listener, the receives of each shared receive queue, and its limit events and
+// the adapter's events if they feed the queue. If the queue has no room for an entry, the entry is lost. The queue and the endpoint of the
 // entry are then dead, and Err returns ErrOverflow.
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	const op = "new completion queue"
@@ -64,7 +66,7 @@ func (q *CompletionQueue) Poll(into []Completion) int {
 
 // Advance does the same as Poll, and also returns the number of steps of progress that the adapter
 // has made. A step need not produce an entry: for example, the transfer of a part of a long message
-// completes no request. A consumer that also polls other sources can use the result steps to decide
+// completes no request. A consumer that also polls other sources can decide from the value of steps
 // how soon it calls Advance again.
 func (q *CompletionQueue) Advance(into []Completion) (n, steps int) {
 	a := q.adapter
@@ -106,8 +108,8 @@ func (q *CompletionQueue) reason() error {
 	return q.failure
 }
 
-// Free ends the queue. It fails with ErrInvalidState while endpoints, listeners or shared receive
-// queues feed the queue.
+// Free ends the queue. It fails with ErrInvalidState while an endpoint, a listener, a shared receive
+// queue or the adapter (Watch) feeds the queue.
 func (q *CompletionQueue) Free() error {
 	const op = "free completion queue"
 	if q == nil {
@@ -131,7 +133,8 @@ func (q *CompletionQueue) Free() error {
 // valid reports whether objects of an adapter may feed the queue.
 func (q *CompletionQueue) valid(a *Adapter) bool { return q.adapter == a && !q.freed }
 
-// push appends an entry. If notify is true, the entry wakes waiters.
+// push writes an entry to into, or appends it to the ring if into has no room. An entry in the ring
+// wakes waiters if notify is true.
 func (q *CompletionQueue) push(c *Completion, notify bool) {
 	if len(q.into) > 0 && q.failure == nil {
 		q.into[0] = *c

@@ -20,7 +20,7 @@ func (s SpareEnded) check() error { return checkSpare(s.Program) }
 
 func checkSpare(program int) error {
 	if program < 0 {
-		return fmt.Errorf("spare of program %d", program)
+		return fmt.Errorf("spare of program %d: the index is negative", program)
 	}
 	return nil
 }

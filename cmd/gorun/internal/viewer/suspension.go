@@ -12,9 +12,8 @@ import (
 )
 
 // suspension is the message to leave the alternate screen and stop the process group until it is continued. A
-// terminal in raw mode does not stop the group by itself. A suspension is a command for package tea. The
-// package releases the terminal while the command runs, and takes it back afterwards. For this reason, the view
-// does not end while it is suspended.
+// terminal in raw mode does not stop the group by itself. The model passes the suspension to tea.Exec, which
+// releases the terminal during Run and takes it back afterwards. So the view continues after the suspension.
 type suspension struct {
 	signals chan<- os.Signal // receives SIGTSTP again after Run
 }
@@ -42,9 +41,9 @@ func (suspension) SetStdout(io.Writer) {}
 // SetStderr does nothing, because Run does not write.
 func (suspension) SetStderr(io.Writer) {}
 
-// orphaned reports whether the process group of this process is orphaned (setpgid(2)). It is orphaned if the
-// nearest ancestor outside of the group is not in the group's session. The kernel does not stop such a group by
-// signals of a terminal, because no shell would continue it.
+// orphaned reports whether the process group of this process is orphaned (setpgid(2)). It counts as
+// orphaned if the nearest ancestor outside of the group is not in the group's session. SIGTSTP does not stop the
+// processes of such a group, because no shell would continue them.
 func orphaned() bool {
 	group, above := unix.Getpgrp(), os.Getppid()
 	for above > 0 {

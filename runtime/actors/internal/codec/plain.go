@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
-// slabBytes is the largest length, in bytes, of an allocation that several arriving values of a short
-// type share. A reference to one of the values keeps the whole allocation in memory.
+// Received values of a small type are allocated together, in blocks of at most slabBytes bytes. A
+// reference to one of the values keeps the whole block in memory.
 const slabBytes = 512
 
 // registerPlain does the work of Register for a type without pointers, whose values are sent as their
@@ -58,7 +58,7 @@ func registerPlain[T any](l *layout.Layout) {
 // set sets v to the value in b.
 func set[T any](v *T, b []byte) error {
 	if to := bytesOf(v); copy(to, b) != len(to) || len(b) != len(to) {
-		return fmt.Errorf("%w: %d bytes for a value of %d", ErrMalformed, len(b), len(to))
+		return fmt.Errorf("%w: %d bytes for a value of %d bytes", ErrMalformed, len(b), len(to))
 	}
 	return nil
 }

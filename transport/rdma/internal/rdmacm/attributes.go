@@ -11,9 +11,9 @@ const (
 	StateError State = 6
 )
 
-// maskUser contains the bits of Mask that ibv_modify_qp knows. The kernel has more bits for its own
-// use with RoCE (21 to 23). Some kernels have passed these bits on to programs. So Attributes
-// clears them, as librdmacm does.
+// maskUser contains the bits 0 to 20 of Mask, from IBV_QP_STATE to IBV_QP_DEST_QPN. Older kernels
+// used the next bits internally for RoCE, passed them on to programs, and refused them in
+// ibv_modify_qp. So Attributes clears them, as librdmacm does.
 const maskUser = 1<<21 - 1
 
 // Attributes are the attributes that a queue pair needs in ibv_modify_qp(3) for its next state

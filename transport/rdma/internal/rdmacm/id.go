@@ -10,7 +10,7 @@ import (
 
 // ID is a connection or a listener (struct rdma_cm_id). Its methods may be called from several
 // goroutines. All commands return at once except two: Connect on siw waits for TCP, and Destroy
-// waits for other commands of the same ID.
+// waits for other commands of the same ID. While Destroy waits, later commands of this ID wait too.
 type ID struct {
 	// Context is for the caller. The package does not use it.
 	Context any
@@ -116,9 +116,9 @@ func (id *ID) Listen(backlog int) error {
 }
 
 // Connect sends the connection request (rdma_connect(3)). One of the events ConnectResponse,
-// Established, Rejected, Unreachable and ConnectError follows. On iWARP the kernel looks up the
-// queue pair by its number. siw makes the TCP connection within the call. So on siw the call waits
-// until the TCP connection is made, and returns the error if it cannot be made.
+// Established, Rejected, Unreachable and ConnectError follows. On iWARP p has to name the
+// queue pair, because the kernel itself changes its state. The driver siw makes the TCP connection
+// during the call: Connect waits for the connection, and returns its error.
 func (id *ID) Connect(p *Parameters) error {
 	body := words(make([]byte, connectSize))
 	if err := p.encode(body[connectParameters:]); err != nil {

@@ -1,0 +1,59 @@
+package shm
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// sink is a transport.Handler that counts messages.
+type sink struct {
+	transport.Handler
+	messages int
+}
+
+// Arrive implements transport.Handler.
+func (s *sink) Arrive(int, transport.Header, []byte) { s.messages++ }
+
+// A reader waits only in a Poll for several records that follows a Poll that has emptied the ring. Whether it
+// waits is seen by the computation that takes the time.
+func TestReaderFallsBehind(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		records, budget int
+		next            int // budget of the next Poll
+		waits           bool
+	}{
+		{"emptied", 3, 64, 64, true},
+		{"emptied, and a Poll for one record follows", 3, 64, 1, false},
+		{"found nothing", 0, 64, 64, false},
+		{"as many records as the ring's half of the budget", 3, 6, 64, false},
+		{"a Poll for one record", 1, 1, 64, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, head := heapSegment(ringBytes), new(uint64)
+			w, l := newRingWriter(s, head, false), &lane{ringReader: newRingReader(s, head)}
+			tr := &Transport{
+				cfg: Config{Peers: []int{1}}, rings: []*lane{l}, inbox: inboxReader{inboxEnds: newInboxEnds(heapSegment(controlBytes))},
+				node: &Node{ranks: 1},
+			}
+			for range c.records {
+				require.Equal(t, written, w.put(kindMessage, transport.Header{}, nil))
+			}
+			var h sink
+			_, err := tr.Poll(&h, c.budget)
+			require.NoError(t, err)
+			require.Equal(t, c.records, h.messages)
+			require.Zero(t, l.spent)
+			for range 2 { // the second of these Polls never waits
+				before := l.spent
+				_, err = tr.Poll(&h, c.next)
+				require.NoError(t, err)
+				require.Equal(t, c.waits, l.spent != before)
+				c.waits = false
+			}
+		})
+	}
+}
