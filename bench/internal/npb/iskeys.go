@@ -22,9 +22,8 @@ type keys struct {
 	// in each bucket. Behind the last bucket, counts contains the keys under test that this rank has, and
 	// totals contains all keys under test.
 	counts, totals [isBuckets + isTests]int32
-	owners         [isBuckets]int32 // the rank that owns each bucket
-	next           [isBuckets]int32 // next[j]: the index in sorted for the next key that rank j owns
-	sorted         []int32          // the elements of mine, ordered by the rank that owns their bucket
+	next           [isBuckets]int32 // the index in sorted for the next key of each bucket
+	sorted         []int32          // the elements of mine, ordered by their bucket
 
 	sends, receives []int32 // the number of keys to send to and to receive from each rank
 	arrived         []int32 // memory for the keys that arrive from other ranks
@@ -68,26 +67,12 @@ func (k *keys) rank(it int) (passed int, err error) {
 		return 0, err
 	}
 	k.share()
-	k.sortByOwner()
+	scatter(k.sorted, &k.next, k.mine, k.shift)
 	if err := k.exchange(); err != nil {
 		return 0, err
 	}
 	k.sum()
 	return k.test(it), nil
-}
-
-// sortByOwner copies this rank's keys to the slice sorted, in the order of the ranks that own their buckets.
-// The reference code orders the keys by bucket instead. That order would be slower: because of the large
-// number of buckets, most writes of a key would miss the cache.
-func (k *keys) sortByOwner() {
-	var at int32
-	for j, n := range k.sends {
-		k.next[j] = at
-		at += n
-	}
-	scatter(k.sorted, &k.next, &k.owners, k.mine, k.shift)
-	first := k.next[k.comm.Rank()] - k.sends[k.comm.Rank()]
-	k.own = k.sorted[first:][:k.sends[k.comm.Rank()]]
 }
 
 // tally counts keys by bucket. It adds 1 to an element of counts for each key.
@@ -106,12 +91,13 @@ func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	}
 }
 
-// scatter copies each key into the slice sorted, to the next free place for the rank that owns the key's
-// bucket. It then advances that place.
-func scatter(sorted []int32, next, owners *[isBuckets]int32, keys []int32, shift int) {
+// scatter copies each key into the slice sorted, to the next free place of the key's bucket. It then advances
+// that place. The keys of a bucket have few values, so that count then increments elements of places that are
+// in the caches.
+func scatter(sorted []int32, next *[isBuckets]int32, keys []int32, shift int) {
 	shift &= 31
 	put := func(key int32) {
-		at := &next[owners[key>>shift&(isBuckets-1)]&(isBuckets-1)]
+		at := &next[key>>shift&(isBuckets-1)]
 		sorted[*at] = key
 		*at++
 	}
@@ -141,23 +127,25 @@ func (k *keys) pickTests() {
 }
 
 // share assigns consecutive buckets to the ranks. Rank j gets so many buckets that ranks 0 to j together have
-// at least the fraction (j+1)/size of all keys.
+// at least the fraction (j+1)/size of all keys. share also reserves a part of the slice sorted for each bucket.
 func (k *keys) share() {
 	size, me := k.comm.Size(), k.comm.Rank()
 	each := 1 << k.problem.log2Keys / size
 	clear(k.sends)
-	total := 0 // the number of all ranks' keys in the buckets so far
+	total, at := 0, int32(0) // the numbers of all ranks' keys, and of this rank's keys, in the buckets so far
 	j, first := 0, -1
 	for b := range k.buckets {
 		if first < 0 && j == me {
 			first, k.lowest, k.below = b, int32(b<<k.shift), total
 		}
 		total += int(k.totals[b])
-		k.owners[b] = int32(j)
+		k.next[b] = at
+		at += k.counts[b]
 		k.sends[j] += k.counts[b]
 		if total >= (j+1)*each || b == k.buckets-1 {
 			if j == me {
 				k.clearPlaces((b + 1 - first) << k.shift)
+				k.own = k.sorted[at-k.sends[me] : at]
 			}
 			j++
 		}
@@ -165,6 +153,7 @@ func (k *keys) share() {
 	if j <= me { // no bucket is left for this rank
 		k.lowest, k.below = 1<<k.problem.log2Max, total
 		k.clearPlaces(0)
+		k.own = nil
 	}
 }
 
