@@ -21,6 +21,10 @@ type Caps struct {
 	// more round trip, and only other messages in flight can hide the latency of this round trip. 0
 	// means EagerBest.
 	EagerAlone int
+	// EagerBoth takes the place of EagerBest while streams of messages go in both directions. A Send
+	// costs each side a copy of the payload, and in a stream in one direction the two sides copy at the
+	// same time. In both directions, each side makes both copies. 0 means EagerBest.
+	EagerBoth int
 	// Get is true if this rank can read exposed memory of the peer.
 	Get bool
 	// Put is true if this rank can write exposed memory of the peer.

@@ -54,6 +54,7 @@ func testCaps(r *rig) {
 	require.Positive(r, caps.MaxEager)
 	require.Positive(r, caps.EagerBest)
 	require.LessOrEqual(r, caps.EagerBest, caps.MaxEager)
+	require.LessOrEqual(r, caps.EagerBoth, caps.EagerBest)
 	require.Equal(r, caps.Get, caps.MaxReads > 0, "Get and MaxReads > 0")
 }
 

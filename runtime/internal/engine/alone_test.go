@@ -42,3 +42,39 @@ func TestAMessageAlone(t *testing.T) {
 		require.Equal(t, c.done, send.Look(), "%d bytes, quiet: %t", c.bytes, c.quiet)
 	}
 }
+
+// While at least eight receives are posted, messages that are longer than Caps.EagerBoth go by rendezvous. With
+// fewer receives, or without Get, Caps.EagerBest is the limit. The first message to a peer does not take the
+// fast path of Isend, and the second does.
+func TestMessagesInBothDirections(t *testing.T) {
+	for _, c := range []struct {
+		posted, bytes int
+		get, done     bool
+	}{
+		{8, 64, true, true},
+		{8, 65, true, false},
+		{7, 65, true, true},
+		{9, 128, true, false},
+		{9, 128, false, true},
+		{7, 128, true, true},
+		{0, 129, true, false},
+		{9, 129, false, false},
+	} {
+		s := &stranger{
+			caps:     transport.Caps{MaxEager: 256, EagerBest: 128, EagerBoth: 64, Get: c.get, Put: true},
+			reported: map[int]bool{},
+		}
+		e, err := engine.New(engine.Config{
+			Size: 3, ChunkBytes: 64, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
+		})
+		require.NoError(t, err)
+		for i := range c.posted { // half of them in the front of the matcher, half in a table
+			e.Irecv(engine.Match{Peer: 2, Tag: i / 4}, 0, make([]byte, 8), 0)
+		}
+		for range 2 {
+			send := e.Isend(engine.Match{Peer: 1}, 0, make([]byte, c.bytes), engine.Standard, 0)
+			require.Equal(t, c.done, send.Look(), "%+v", c)
+		}
+		require.NoError(t, e.Close())
+	}
+}

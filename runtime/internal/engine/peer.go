@@ -18,8 +18,11 @@ type peer struct {
 	caps transport.Caps
 
 	// eager is the length in bytes of the longest message that may take the fast path of Send and
-	// Isend. It is -1 while the peer is down or not connected, or while frames to it are queued.
+	// Isend. It is -1 while the peer is down or not connected, or while frames to it are queued. both
+	// takes its place while messages stream in both directions; it has a meaning only if eager is not
+	// negative.
 	eager     int
+	both      int
 	connected bool  // the transport has accepted a Send, so caps are final
 	down      error // the reason why the peer is down or cannot be reached, or nil
 	ignored   bool  // discard frames of the peer: it is down or this rank, or the engine has failed
@@ -144,12 +147,28 @@ func (p *peer) eagerLimit() int {
 	return p.caps.MaxEager
 }
 
+// bothLimit takes the place of eagerLimit while messages stream in both directions.
+func (p *peer) bothLimit() int {
+	limit := p.eagerLimit()
+	if p.caps.EagerBoth > 0 && p.caps.Get {
+		limit = min(p.caps.EagerBoth, limit)
+	}
+	return limit
+}
+
+// streamReceives is the number of posted receives from which on the engine assumes that messages stream to
+// this rank. In exchanges between neighbours, a rank posts fewer receives.
+const streamReceives = 8
+
+// receivesStream reports whether messages stream to this rank, as far as the engine knows.
+func (e *Engine) receivesStream() bool { return e.match.waiting() >= streamReceives }
+
 // long reports whether a message of n bytes is sent by rendezvous. If n lies between eagerLimit and
 // Caps.EagerAlone, the message is sent eagerly if only very few messages are in flight to the peer
 // (transport.Quieter).
-func (p *peer) long(n int) bool {
+func (e *Engine) long(p *peer, n int) bool {
 	if n <= p.eagerLimit() {
-		return false
+		return n > p.bothLimit() && e.receivesStream()
 	}
 	quieter, ok := p.ep.(transport.Quieter)
 	return !ok || n > min(p.caps.EagerAlone, p.caps.MaxEager) || !quieter.Quiet()
@@ -159,7 +178,7 @@ func (p *peer) long(n int) bool {
 // frame and no batch waits to be sent to the peer.
 func (p *peer) open() {
 	if p.connected && !p.ignored && p.pending.head == nil && len(p.batch) == 0 {
-		p.eager = p.eagerLimit()
+		p.eager, p.both = p.eagerLimit(), p.bothLimit()
 	}
 }
 

@@ -1,11 +1,15 @@
 package engine
 
 // queue is a list of entries in the order of insertion: the front of a matcher.
-type queue struct{ head, tail *entry }
+type queue struct {
+	head, tail *entry
+	length     int
+}
 
 // push appends e.
 func (q *queue) push(e *entry) {
 	e.in, e.ahead = true, true
+	q.length++
 	if q.tail == nil {
 		q.head, q.tail = e, e
 		return
@@ -15,6 +19,7 @@ func (q *queue) push(e *entry) {
 
 // remove removes e, which must be in the queue.
 func (q *queue) remove(e *entry) {
+	q.length--
 	if e.prev == nil {
 		q.head = e.next
 	} else {

@@ -53,6 +53,9 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 		return false
 	}
 	cost := eagerCost(len(buf))
+	if len(buf) > p.both && e.receivesStream() {
+		return false
+	}
 	if !p.out.fits(cost) || t.texted() && !p.announced.has(t) {
 		return false
 	}
@@ -95,7 +98,7 @@ func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Re
 	}
 	p.refresh()
 	e.announce(p, t)
-	if p.long(len(buf)) {
+	if e.long(p, len(buf)) {
 		e.sendEnvelope(r, 0)
 		return r
 	}
