@@ -156,15 +156,16 @@ var imports = map[string][]string{
 		"google.golang.org/protobuf/types/known/wrapperspb",
 	},
 	"bench/peers/netrpc": {},
-	"bench/peers":        {"internal/testbed/launch", "internal/testbed/nscluster", "bench/peers/internal/chart", "golang.org/x/sys/unix"}, // a module of its own
+	"bench/peers":        {"bench/internal/distance", "internal/testbed/launch", "internal/testbed/nscluster", "bench/peers/internal/chart"}, // a module of its own
 	"bench/peers/internal/chart": {
 		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
 		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",
 	},
-	"bench/simulate":         {"bench/internal/osu", "collectives/simulation"},
-	"bench/internal/osu":     {"runtime", "collectives"},
-	"bench/internal/npb":     {"runtime", "runtime/checkpoint", "collectives", "bench/internal/npb/row"},
-	"bench/internal/npb/row": {"golang.org/x/sys/cpu"},
+	"bench/simulate":          {"bench/internal/distance", "bench/internal/osu", "collectives/simulation"},
+	"bench/internal/distance": {"golang.org/x/sys/unix"},
+	"bench/internal/osu":      {"runtime", "collectives"},
+	"bench/internal/npb":      {"runtime", "runtime/checkpoint", "collectives", "bench/internal/npb/row"},
+	"bench/internal/npb/row":  {"golang.org/x/sys/cpu"},
 
 	"internal/mutation":        {"internal/mutation/breaks"},
 	"internal/mutation/breaks": {},

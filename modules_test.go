@@ -15,7 +15,7 @@ var requirements = map[string][]string{
 	// The modules of charm.land are for the table of gorun inspect -watch. Only package viewer
 	// imports them.
 	".":                           {"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/asynkron/protoactor-go", "github.com/klauspost/compress", "github.com/stretchr/testify", "golang.org/x/sys", "google.golang.org/protobuf"},
-	"bench/peers":                 {module, "github.com/stretchr/testify", "golang.org/x/sys", "gonum.org/v1/plot"},
+	"bench/peers":                 {module, "github.com/stretchr/testify", "gonum.org/v1/plot"},
 	"bench/peers/protoactor":      {"github.com/asynkron/protoactor-go", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"examples/arrow":              {"github.com/apache/arrow-go/v18", module, "github.com/stretchr/testify"},
 	"examples/gonum":              {module, "github.com/stretchr/testify", "gonum.org/v1/gonum"},

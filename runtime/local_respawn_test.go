@@ -62,6 +62,9 @@ func TestLocalRespawnKeepsTheProcessors(t *testing.T) {
 			return fmt.Errorf("rank %d began with %d processors, want %d", w.Rank(), got, began)
 		}
 		return w.Resume(func(w *runtime.World) error {
+			if got := w.Processors(); got != began {
+				return fmt.Errorf("rank %d has %d processors in generation %d, want %d", w.Rank(), got, w.Generation(), began)
+			}
 			if err := around(w); err != nil || w.Generation() > 0 || w.Rank() > 0 {
 				return err
 			}

@@ -21,9 +21,10 @@ type Caps struct {
 	// more round trip, and only other messages in flight can hide the latency of this round trip. 0
 	// means EagerBest.
 	EagerAlone int
-	// EagerBoth takes the place of EagerBest while streams of messages go in both directions. A Send
-	// costs each side a copy of the payload, and in a stream in one direction the two sides copy at the
-	// same time. In both directions, each side makes both copies. 0 means EagerBest.
+	// EagerBoth takes the place of EagerBest while streams of messages go in both directions and Get is
+	// possible. A Send costs each side a copy of the payload, and in a stream in one direction the two
+	// sides copy at the same time. In both directions, each side makes both copies. EagerBoth is at most
+	// EagerBest; 0 means EagerBest. The engine decides whether messages stream in both directions.
 	EagerBoth int
 	// Get is true if this rank can read exposed memory of the peer.
 	Get bool

@@ -24,14 +24,14 @@ var programs = [][]string{
 type jobs struct {
 	options *options
 	// bin is the directory of the built programs, "" before the first build. If made is true, build has
-	// made it and close removes it. failed is the error of the first build.
+	// made it and close removes it. failed is the error of the first go build.
 	bin    string
 	made   bool
 	failed error
 }
 
 // build builds gorun and the programs in a temporary directory. If the user has given a directory with the
-// programs, build builds nothing. A later call returns the result of the first one.
+// programs, build builds nothing. A call after go build has run returns the result of that run.
 func (j *jobs) build(ctx context.Context) error {
 	if j.bin != "" {
 		return j.failed
@@ -108,10 +108,8 @@ func execute(ctx context.Context, o *options, command ...string) (string, error)
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	text, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("ended at the time limit of %v: %w", o.limit, ctx.Err())
-	} else if ctx.Err() != nil {
-		err = fmt.Errorf("ended: %w", ctx.Err())
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("ended at the time limit of %v: %w", o.limit, err)
 	}
 	return string(text), err
 }

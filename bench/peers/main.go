@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/distance"
 )
 
 // options contains the flags of the command line.
@@ -91,7 +93,7 @@ func (o *options) complete(arguments []string, part, only string) error {
 		o.part = append(o.part, name)
 	}
 	if o.near > 0 {
-		if _, err := twoProcessors(); err != nil {
+		if err := distance.Check(); err != nil {
 			return err
 		}
 	}
@@ -124,8 +126,8 @@ func compare(ctx context.Context, o *options) error {
 	}
 	compared := false
 	for _, p := range plans() {
-		c := &comparison{plan: p, dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, distance: newDistance(o.near), references: o.npb, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
-		c.result.Quick, c.result.Machine.Distance = o.quick, c.distance.text()
+		c := &comparison{plan: p, dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, distance: distance.New(o.near), references: o.npb, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
+		c.result.Quick, c.result.Machine.Distance = o.quick, c.distance.String()
 		if p.references && o.npb == "" {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gorun-hpc/gorun/bench/internal/distance"
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
@@ -21,7 +22,7 @@ type comparison struct {
 	rounds     int
 	quick      bool
 	nice       int
-	distance   *distance
+	distance   *distance.Condition
 	log        *log.Logger
 	result     *result
 }
@@ -74,7 +75,7 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	var out launch.Result
 	var err error
 	runs := 0
-	far := c.distance.during(ctx, func() (over bool) {
+	far := c.distance.During(ctx, func() (over bool) {
 		if runs++; runs > 1 {
 			c.log.Printf("round %d, %s, %s: again, because the processors were apart", round+1, m.key, s.title)
 		}

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorun-hpc/gorun/bench/internal/distance"
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
@@ -68,6 +69,7 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 	f.StringVar(&o.measurement.directory, "measure", "", "`directory` with gorun and bench/collective: measure each row on this machine, too")
 	f.IntVar(&o.measurement.rounds, "rounds", 3, "`number` of measurements of each row, of which the median counts")
 	f.IntVar(&o.measurement.iterations, "i", 200, "`number` of timed calls of a measurement")
+	near := f.Duration("near", 0, "wait before a run, and repeat it, while a cache line takes more than this `time` from one processor to another and back: on a virtual machine it varies")
 	f.BoolVar(&o.calibrate, "calibrate", false, "print a model of this machine, of what the programs in the directory of -measure do on it")
 	f.IntVar(&o.tries, "tries", 5000, "largest `number` of tries of each of the two searches for the model that fits best; 5000 take two minutes")
 	change := modelFlags(f)
@@ -81,6 +83,7 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("%q is no flag", f.Arg(0))
 	}
+	o.measurement.during, o.measurement.log = distance.New(*near).During, usage
 	var err error
 	if o.model, err = change(); err != nil {
 		return nil, err
@@ -105,6 +108,10 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 		return nil, errors.New("-tries: a number that is not negative")
 	case o.calibrate && o.measurement.directory == "":
 		return nil, errors.New("-calibrate: -measure must say where the programs are")
+	case *near < 0:
+		return nil, errors.New("-near: a time that is not negative")
+	case *near > 0 && o.measurement.directory == "":
+		return nil, errors.New("-near: -measure must say where the programs are")
 	case o.messagesMax < 0:
 		return nil, errors.New("-messages: a number that is not negative")
 	case o.operation == "barrier":

@@ -118,6 +118,8 @@ func TestWrongFlags(t *testing.T) {
 		"-processors -1":           "invalid model",
 		"-rounds 0":                "-rounds and -i: one is the least",
 		"-calibrate":               "-calibrate: -measure must say where",
+		"-near -1ns -measure x":    "-near: a time that is not negative",
+		"-near 150ns":              "-near: -measure must say where",
 		"-speed 9":                 "flag provided but not defined: -speed",
 		"allreduce":                `"allreduce" is no flag`,
 	} {

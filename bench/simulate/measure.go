@@ -2,14 +2,19 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/bench/internal/distance"
 )
 
 // measurement runs bench/collective, bench/latency and bench/messagerate on this machine. The field
@@ -19,6 +24,9 @@ type measurement struct {
 	directory  string
 	rounds     int
 	iterations int
+	// during calls a function until its run counts, see distance.Condition.During.
+	during func(ctx context.Context, run func() (over bool)) error
+	log    io.Writer
 }
 
 // figures maps a number of bytes to the median of the rounds. The unit is messages per second for
@@ -46,23 +54,37 @@ func collective(operation, algorithm string, ranks int, sizes []int) *program {
 }
 
 // measure runs the programs in turn, in every round each of them once. The state of a machine, such as the
-// distance of its virtual processors, changes within minutes. In this order it changes for all programs.
+// distance of its virtual processors, changes within minutes. In this order it changes for all programs. A run
+// that does not count is repeated. If none of the repetitions counts, the program has no sample of this round.
 func (m *measurement) measure(all ...*program) error {
 	for range m.rounds {
 		for _, p := range all {
-			if err := m.run(p); err != nil {
-				return err
+			var samples map[int]float64
+			var failed error
+			far := m.during(context.Background(), func() (over bool) {
+				samples, failed = m.run(p)
+				return failed != nil
+			})
+			switch {
+			case failed != nil:
+				return failed
+			case errors.Is(far, distance.ErrFar):
+				_, _ = fmt.Fprintf(m.log, "simulate: %s on %d ranks: not measured in this round: %v\n", p.name, p.ranks, far)
+			case far != nil:
+				return far
+			default:
+				p.add(samples)
 			}
 		}
 	}
 	return nil
 }
 
-// run runs a program and adds the first value for each size to its samples.
-func (m *measurement) run(p *program) error {
+// run runs a program and returns the first value for each size.
+func (m *measurement) run(p *program) (map[int]float64, error) {
 	directory, err := filepath.Abs(m.directory) // exec would look in PATH for a name without a slash
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list := make([]string, 1+len(p.sizes))
 	list[0] = strconv.Itoa(p.sizes[0]) // the first row is a warm-up
@@ -79,7 +101,7 @@ func (m *measurement) run(p *program) error {
 	c.Stderr = &complaint
 	text, err := c.Output()
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(c.Args, " "), err, strings.TrimSpace(complaint.String()))
+		return nil, fmt.Errorf("%s: %w: %s", strings.Join(c.Args, " "), err, strings.TrimSpace(complaint.String()))
 	}
 	var result struct {
 		Rows []struct {
@@ -88,17 +110,25 @@ func (m *measurement) run(p *program) error {
 		}
 	}
 	if err := json.Unmarshal(text, &result); err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(c.Args, " "), err)
+		return nil, fmt.Errorf("%s: %w", strings.Join(c.Args, " "), err)
 	}
+	samples := make(map[int]float64)
+	for i, r := range result.Rows {
+		if (i > 0 || len(result.Rows) == 1) && len(r.Values) > 0 {
+			samples[r.Size] = r.Values[0]
+		}
+	}
+	return samples, nil
+}
+
+// add adds the values of a round to the samples.
+func (p *program) add(values map[int]float64) {
 	if p.samples == nil {
 		p.samples = make(map[int][]float64)
 	}
-	for i, r := range result.Rows {
-		if (i > 0 || len(result.Rows) == 1) && len(r.Values) > 0 {
-			p.samples[r.Size] = append(p.samples[r.Size], r.Values[0])
-		}
+	for size, v := range values {
+		p.samples[size] = append(p.samples[size], v)
 	}
-	return nil
 }
 
 // medians returns the medians of the samples.

@@ -54,7 +54,7 @@ func TestDealSpares(t *testing.T) {
 		}
 		j.place()
 		if err := j.dealSpares(); want == nil {
-			require.ErrorContains(t, err, "beside the ranks, the hosts have free slots for only 2 spares")
+			require.ErrorContains(t, err, "besides the ranks, the hosts have free slots for only 2 spares")
 			continue
 		} else {
 			require.NoError(t, err)

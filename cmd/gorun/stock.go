@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// unusedMax is the maximum number of consecutive spares of a program that end without becoming a rank. After that,
+// unusedMax is the maximum number of consecutive spares of a program that cannot be started or end without becoming a
+// rank. After that,
 // gorun starts no more spares of the program, because they would end, too.
 const unusedMax = 5
 
@@ -21,7 +22,7 @@ func (j *job) dealSpares() error {
 			if len(j.opts.apps) > 1 {
 				each = fmt.Sprintf(" of each of %d programs", len(j.opts.apps))
 			}
-			return fmt.Errorf("-spares %d%s: beside the ranks, the hosts have free slots for only %d spares: give them more slots (-host H:N)", j.opts.spares, each, n)
+			return fmt.Errorf("-spares %d%s: besides the ranks, the hosts have free slots for only %d spares: give them more slots (-host H:N)", j.opts.spares, each, n)
 		}
 		h.count(&j.opts.apps[n%len(j.opts.apps)], 1)
 	}

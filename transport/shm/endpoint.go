@@ -11,8 +11,8 @@ const (
 	// single copy by Get. 16 KiB take 2.7 us in the lane and 6.8 us by Get (measured,
 	// docs/adr/0029).
 	eagerBest = 16 << 10
-	// eagerBoth is the length in bytes of the longest payload for which the lane is faster than a Get
-	// while messages stream in both directions (measured, docs/adr/0072).
+	// eagerBoth is about the length in bytes from which on a single copy by Get is faster while
+	// messages stream in both directions (measured, docs/adr/0072).
 	eagerBoth = 12 << 10
 	// ringAfter is the number of messages to a peer after which the lane moves from the
 	// peer's inbox to a ring.
@@ -79,8 +79,8 @@ func (e *endpoint) Caps() transport.Caps {
 		MaxEager: maxEager, EagerBest: eagerBest,
 		Get: true, Put: true, FetchAdd: true, Handover: true, MaxReads: maxReads,
 	}
-	if e.t.node.locals == nil && !e.t.cfg.DisableCMA {
-		c.EagerBoth = eagerBoth
+	if e.introduced && atomic.LoadUint64(e.control.word(offState))&stateMask == stateRunning && e.direct() {
+		c.EagerBoth = eagerBoth // without direct, a Get copies twice, too
 	}
 	return c
 }

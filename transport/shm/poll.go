@@ -121,12 +121,12 @@ func (t *Transport) refusePoll() error {
 
 // readRing hands over up to limit records of a ring.
 func (t *Transport) readRing(h transport.Handler, l *lane, limit int) int {
-	l.lastUsed = t.polls
+	l.lastUsed, l.emptied = t.polls, false
 	peer := t.cfg.Peers[l.slot]
 	for n := range limit {
 		w := l.poll()
 		if w == 0 {
-			l.emptied = n > 0
+			l.emptied = true
 			return n
 		}
 		kind, header, payload, ok := l.record(w)

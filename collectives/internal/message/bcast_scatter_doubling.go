@@ -2,7 +2,7 @@ package message
 
 // BcastScatterDoubling is BcastScatterAllGather with recursive doubling in place of the ring. Ranks
 // are counted from root. In round k, two ranks whose numbers differ only in bit k exchange all
-// blocks that they have. Thakur, Rabenseifner and Gropp (2005), section 4.3, use this algorithm for
+// blocks that they have. Thakur, Rabenseifner and Gropp (2005), on broadcast, use this algorithm for
 // messages of medium length.
 //
 // Restrictions: p is a power of two. Blocks may be empty.

@@ -43,22 +43,29 @@ func TestAMessageAlone(t *testing.T) {
 	}
 }
 
-// While at least eight receives are posted, messages that are longer than Caps.EagerBoth go by rendezvous. With
-// fewer receives, or without Get, Caps.EagerBest is the limit. The first message to a peer does not take the
-// fast path of Isend, and the second does.
+// While at least eight receives for messages of a peer are posted, messages to this peer that are longer than
+// Caps.EagerBoth go by rendezvous. With fewer receives, with receives for other messages, or without Get,
+// Caps.EagerBest is the limit. The first message to a peer does not take the fast path of Isend, and the second
+// does.
 func TestMessagesInBothDirections(t *testing.T) {
+	one := engine.Match{Peer: 1, Tag: 3}
 	for _, c := range []struct {
-		posted, bytes int
-		get, done     bool
+		posted int
+		from   engine.Match
+		bytes  int
+		get    bool
+		done   bool
 	}{
-		{8, 64, true, true},
-		{8, 65, true, false},
-		{7, 65, true, true},
-		{9, 128, true, false},
-		{9, 128, false, true},
-		{7, 128, true, true},
-		{0, 129, true, false},
-		{9, 129, false, false},
+		{8, one, 64, true, true},
+		{8, one, 65, true, false},
+		{7, one, 65, true, true},
+		{9, one, 128, true, false},
+		{9, one, 128, false, true},
+		{7, one, 128, true, true},
+		{0, one, 129, true, false},
+		{9, one, 129, false, false},
+		{9, engine.Match{Peer: 2, Tag: 3}, 128, true, true},
+		{9, engine.Match{Peer: engine.AnySource, Tag: 3}, 128, true, true},
 	} {
 		s := &stranger{
 			caps:     transport.Caps{MaxEager: 256, EagerBest: 128, EagerBoth: 64, Get: c.get, Put: true},
@@ -68,8 +75,8 @@ func TestMessagesInBothDirections(t *testing.T) {
 			Size: 3, ChunkBytes: 64, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
 		})
 		require.NoError(t, err)
-		for i := range c.posted { // half of them in the front of the matcher, half in a table
-			e.Irecv(engine.Match{Peer: 2, Tag: i / 4}, 0, make([]byte, 8), 0)
+		for range c.posted {
+			e.Irecv(c.from, 0, make([]byte, 8), 0)
 		}
 		for range 2 {
 			send := e.Isend(engine.Match{Peer: 1}, 0, make([]byte, c.bytes), engine.Standard, 0)

@@ -74,11 +74,6 @@ func (m *matcher) tabled() int {
 	return m.posted[shapeExact].entries + m.posted[wildSource].entries + m.posted[wildTag].entries + m.posted[shapeAny].entries
 }
 
-// waiting returns the number of posted receives.
-func (m *matcher) waiting() int {
-	return m.front.length + m.tabled()
-}
-
 // eachPosted calls f for every posted receive. f may remove that receive and no other.
 func (m *matcher) eachPosted(f func(*entry)) {
 	for e := m.front.head; e != nil; {

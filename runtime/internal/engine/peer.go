@@ -156,19 +156,24 @@ func (p *peer) bothLimit() int {
 	return limit
 }
 
-// streamReceives is the number of posted receives from which on the engine assumes that messages stream to
-// this rank. In exchanges between neighbours, a rank posts fewer receives.
+// streamReceives is the number of posted receives for messages of one peer, with the same context and tag, from
+// which on the engine assumes that messages stream from this peer. In exchanges between neighbours, a rank
+// posts few receives for each neighbour.
 const streamReceives = 8
 
-// receivesStream reports whether messages stream to this rank, as far as the engine knows.
-func (e *Engine) receivesStream() bool { return e.match.waiting() >= streamReceives }
+// streams reports whether messages stream from the peer to this rank, as far as the engine knows. It looks
+// only at the front of the matcher, where the receives of a window of messages usually are.
+func (e *Engine) streams(p *peer) bool {
+	q := &e.match.front
+	return q.length >= streamReceives && int(q.head.source) == p.rank
+}
 
 // long reports whether a message of n bytes is sent by rendezvous. If n lies between eagerLimit and
 // Caps.EagerAlone, the message is sent eagerly if only very few messages are in flight to the peer
 // (transport.Quieter).
 func (e *Engine) long(p *peer, n int) bool {
 	if n <= p.eagerLimit() {
-		return n > p.bothLimit() && e.receivesStream()
+		return n > p.bothLimit() && e.streams(p)
 	}
 	quieter, ok := p.ep.(transport.Quieter)
 	return !ok || n > min(p.caps.EagerAlone, p.caps.MaxEager) || !quieter.Quiet()

@@ -3,7 +3,7 @@ package engine
 // queue is a list of entries in the order of insertion: the front of a matcher.
 type queue struct {
 	head, tail *entry
-	length     int
+	length     int // the number of entries
 }
 
 // push appends e.

@@ -52,10 +52,10 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	if p == nil || len(buf) > p.eager || m != Standard || uint(to.Tag) > TagMax || to.Context >= e.barred && e.broken[to.Context] != nil {
 		return false
 	}
-	cost := eagerCost(len(buf))
-	if len(buf) > p.both && e.receivesStream() {
+	if len(buf) > p.both && e.streams(p) {
 		return false
 	}
+	cost := eagerCost(len(buf))
 	if !p.out.fits(cost) || t.texted() && !p.announced.has(t) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package main
+package distance
 
 import (
 	"context"
@@ -37,12 +37,12 @@ func TestRunsCountWhileProcessorsAreNear(t *testing.T) {
 		"near":                       {close200, []time.Duration{close200}, 1, nil},
 		"far before the run":         {close200, []time.Duration{far, far, close200}, 1, nil},
 		"far after the run":          {close200, []time.Duration{close200, far, close200}, 2, nil},
-		"never near before the run":  {close200, []time.Duration{far}, 0, errFar},
-		"near before each run alone": {close200, alternating(), distanceTries, errFar},
+		"never near before the run":  {close200, []time.Duration{far}, 0, ErrFar},
+		"near before each run alone": {close200, alternating(), tries, ErrFar},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, runs := distance{limit: tc.limit, probe: probes(tc.times...)}, 0
-			err := d.during(t.Context(), func() bool { runs++; return false })
+			d, runs := Condition{limit: tc.limit, probe: probes(tc.times...)}, 0
+			err := d.During(t.Context(), func() bool { runs++; return false })
 			require.ErrorIs(t, err, tc.err)
 			require.Equal(t, tc.runs, runs)
 		})
@@ -52,40 +52,26 @@ func TestRunsCountWhileProcessorsAreNear(t *testing.T) {
 // alternating returns times that are near before each run, and far after it.
 func alternating() []time.Duration {
 	var times []time.Duration
-	for range distanceTries {
+	for range tries {
 		times = append(times, close200, far)
 	}
 	return times
 }
 
-// TestEndOfARepetition checks that during repeats no run that is over, and that it returns the errors of the probe and of
+// TestEndOfARepetition checks that During repeats no run that is over, and that it returns the errors of the probe and of
 // the context.
 func TestEndOfARepetition(t *testing.T) {
 	broken := errors.New("broken")
 	runs := 0
 	over := func() bool { runs++; return true }
-	d := distance{limit: close200, probe: probes(close200, far)}
-	require.NoError(t, d.during(t.Context(), over))
+	d := Condition{limit: close200, probe: probes(close200, far)}
+	require.NoError(t, d.During(t.Context(), over))
 	require.Equal(t, 1, runs)
 	d.probe = func() (time.Duration, error) { return 0, broken }
-	require.ErrorIs(t, d.during(t.Context(), over), broken)
+	require.ErrorIs(t, d.During(t.Context(), over), broken)
 	d.probe, d.pause = probes(far), time.Hour
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, d.during(ctx, over), context.Canceled)
+	require.ErrorIs(t, d.During(ctx, over), context.Canceled)
 	require.Equal(t, 1, runs)
-}
-
-// TestRoundTrip measures this machine.
-func TestRoundTrip(t *testing.T) {
-	if _, err := twoProcessors(); err != nil {
-		t.Skipf("TestRoundTrip: %v", err)
-	}
-	took, err := roundTrip()
-	require.NoError(t, err)
-	require.Positive(t, took)
-	ran := false
-	run := func() { ran = true }
-	require.Error(t, together([2]int{0, 1023}, run, run), "there is no such processor")
-	require.False(t, ran)
 }
