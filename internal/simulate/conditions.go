@@ -10,6 +10,7 @@ import (
 type Conditions struct {
 	// MaxEager, EagerBest, MaxReads, Get, Put and Batched set fields of transport.Caps at every endpoint.
 	// Get, Put and MaxReads take effect when the endpoint is connected. Batched sets the field CostlySend.
+	// EagerBoth is half of EagerBest.
 	MaxEager, EagerBest, MaxReads int
 	Get, Put, Batched             bool
 

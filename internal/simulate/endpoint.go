@@ -24,7 +24,7 @@ func (e *endpoint) Caps() transport.Caps {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
 	c := &d.net.conditions
-	caps := transport.Caps{MaxEager: c.MaxEager, EagerBest: c.EagerBest, CostlySend: c.Batched}
+	caps := transport.Caps{MaxEager: c.MaxEager, EagerBest: c.EagerBest, EagerBoth: c.EagerBest / 2, CostlySend: c.Batched}
 	if e.pair().stands {
 		caps.Get, caps.Put = c.Get, c.Put
 		if c.Get {
