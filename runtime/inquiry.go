@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// inquiryTime is the timeout of an Inquire. If the asked rank computes, its background
-// goroutine answers within tens of milliseconds.
+// inquiryTime is the timeout of an Inquire. If the asked rank computes, its background goroutine
+// takes the question within tens of milliseconds, and another goroutine answers it.
 const inquiryTime = 2 * time.Second
 
 // inquiry is a question of this rank that is under way. The field text is written before the field
@@ -78,9 +78,9 @@ func parseQuestion(b []byte) (question, bool) {
 	return question{binary.LittleEndian.Uint32(b[1:]), binary.LittleEndian.Uint64(b[5:])}, true
 }
 
-// questionsMax bounds how many questions of one other rank wait at this rank for an answer. A
-// correct rank has one question under way for each of its goroutines that describes an error (see
-// Comm.Inquire).
+// questionsMax bounds how many questions of one other rank wait at this rank for an answer. Each
+// goroutine of a correct rank has at most one question under way, because Comm.Inquire waits for the
+// answer.
 const questionsMax = 64
 
 // posed is a question with the number of the communicator that it is about.
@@ -90,7 +90,7 @@ type posed struct {
 }
 
 // questions are the questions of other ranks that wait to be answered. For each rank with
-// waiting questions, one goroutine answers them in order and ends after the last. So neither
+// waiting questions, one goroutine answers them in order and ends when none is left. So neither
 // a rank that asks many questions nor a slow Answerer delays the answers to other ranks.
 type questions struct {
 	// mu guards waiting. It may be taken while the engine's lock is held. No other lock is taken

@@ -31,7 +31,7 @@ const (
 // pause is the time between two timed messages.
 const pause = 200 * time.Microsecond
 
-var busy = flag.Int("busy", 0, "`number` of messages that rank 1 sends before it waits for an answer, 0: it is silent")
+var busy = flag.Int("busy", 0, "`number` of messages that rank 1 sends before it waits for an answer, 0 to send none")
 
 func main() {
 	osu.Define("arrival", "8", osu.Latency).Main(3, run)
@@ -42,7 +42,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	switch {
 	case !slices.Equal(o.Sizes, []int{8}):
-		return errors.New("the message is a time: -m 8")
+		return errors.New("arrival needs -m 8: a message contains a time of 8 bytes")
 	case *busy < 0:
 		return errors.New("-busy is negative")
 	}
@@ -101,7 +101,7 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 }
 
 // finish ends the program of rank 1. Rank 0 does not receive the last messages of rank 1. Their number is at
-// most twice the value of -busy.
+// most the value of -busy.
 func finish(c *runtime.Comm) error {
 	if *busy == 0 {
 		return nil

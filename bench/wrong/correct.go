@@ -74,7 +74,7 @@ var rights = []program{
 		}
 		return failure(runtime.SendRecv(c, one(), up, 7, room(1), down, 7))
 	}},
-	{name: "one buffer is sent twice at a time", run: func(c *runtime.Comm) error {
+	{name: "one buffer in two sends at a time", run: func(c *runtime.Comm) error {
 		if c.Rank() == 1 {
 			return runtime.WaitAll([]runtime.Request{runtime.Irecv(c, room(1), 0, 7), runtime.Irecv(c, room(1), 0, 7)})
 		}
@@ -203,7 +203,7 @@ var rights = []program{
 		}
 		return errors.Join(err1, err2, err3, err4, err5)
 	}},
-	{name: "sender that comes after the receive", ranks: 3, run: func(c *runtime.Comm) error {
+	{name: "receive whose sender starts later", ranks: 3, run: func(c *runtime.Comm) error {
 		switch c.Rank() {
 		case 1:
 			return runtime.Send(c, one(), 0, 7)
@@ -221,8 +221,8 @@ var rights = []program{
 		}
 		return failure(runtime.Recv(c, room(1), runtime.AnySource, 7))
 	}},
-	{name: "work for who asks first", ranks: 4, run: farm},
-	{name: "all collectives", ranks: 3, run: collectiveTour},
+	{name: "work for the rank that asks first", ranks: 4, run: farm},
+	{name: "many collectives", ranks: 3, run: collectiveTour},
 	{name: "nonblocking collective beside messages", run: func(c *runtime.Comm) error {
 		sum := room(1)
 		r := collectives.IAllReduce(c, one(), sum, collectives.Sum)

@@ -86,7 +86,8 @@ func information(o *options) string {
 	}
 }
 
-// complaint begins every line that gorun itself prints to standard error.
+// complaint begins each line of gorun's own messages on standard error. The output of ranks and of the go command
+// has no such prefix.
 const complaint = "gorun: "
 
 // complain prints a message of gorun itself.
@@ -97,11 +98,11 @@ func complain(format string, args ...any) {
 }
 
 // signed returns the report of a rank with the name of the rank before it. If the report already begins with
-// the name, signed returns the report unchanged.
+// the name, followed by a space or a colon, signed returns the report unchanged.
 func signed(rank int, text string) string {
 	text = strings.TrimRight(text, "\n")
 	name := fmt.Sprintf("rank %d", rank)
-	if strings.HasPrefix(text, name+" ") {
+	if strings.HasPrefix(text, name+" ") || strings.HasPrefix(text, name+":") {
 		return text
 	}
 	return name + ": " + text

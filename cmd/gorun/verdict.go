@@ -18,21 +18,21 @@ type failure struct {
 	of   *incarnation // the process of the rank, nil for the present process
 	code int          // exit code of the job
 	how  string
-	// told names the message that was printed when the failure occurred. If told is not "", text refers to
-	// that message and does not print it again.
+	// told is a short reference to a message that was printed when the failure occurred, or "". If it is not
+	// "", the final text contains told in place of the details.
 	told string
 	then string // why the rank was not started again; printed after how
 	// lost is the rank that ended, if the other ranks have continued after the failure.
 	lost *rank
-	// ended are the ranks that have ended with this failure. cause is the rank whose loss they name as the
-	// reason, or nil.
+	// ended are the ranks that have ended with this failure. cause is the rank that they report as lost, or
+	// nil.
 	ended []*rank
 	cause *rank
 }
 
 // verdict collects the facts that determine the exit code, and the text that gorun prints at the end of a
-// job. Only the first failure that the program has not handled counts: later failures may be its
-// consequences.
+// job. The failure that counts is the first one from which the program has not recovered. Later failures may be
+// its consequences.
 type verdict struct {
 	first     *failure
 	later     []failure      // after the first, in order
@@ -51,8 +51,8 @@ func (v *verdict) blame(f failure) {
 }
 
 // root finds the failure that has caused the first failure, and returns its index in the slice later. It
-// returns -1 if the first failure has no known cause. If the connection between two ranks is broken, each rank
-// names the other as the cause. In this case, the first failure counts.
+// returns -1 if the first failure has no known cause. It also returns -1 if the causes form a cycle, as
+// when two ranks have lost their connection and each names the other, so that the first failure counts.
 func (v *verdict) root() int {
 	at, f := -1, v.first
 	for range v.later {
@@ -200,7 +200,7 @@ func lastLines(text []byte, n int) []string {
 	}
 	lines := strings.Split(s, "\n")
 	if len(text) == tailBytesMax && len(lines) > 1 {
-		lines = lines[1:] // the start of the first line is missing
+		lines = lines[1:] // the start of the first line may be missing
 	}
 	return lines[max(0, len(lines)-n):]
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// visit is a pod that has connected to the first pod.
+// visit is a connection of another pod to the first pod.
 type visit struct {
 	number int
 	conn   *os.File
 	host   *host // the pod as a host; nil before the agent is greeted
-	err    error // of the greeting
+	err    error // the error of greet
 	// replaces is the pod's former host, if the pod was started again while ranks run.
 	replaces *host
 }
@@ -77,8 +77,8 @@ func (v visit) end() {
 	_ = v.conn.Close()
 }
 
-// awaitPods waits until the agents of all other pods have sent their Hello. It greets each agent as soon as
-// the agent connects, because both sides measure silence from then on. If ranks may be started again, pods
+// awaitPods waits until the agents of all other pods have sent their Hello. It greets each agent at
+// once, because from the time of the connection both sides expect regular beats. If ranks may be started again, pods
 // are also accepted later.
 func (j *job) awaitPods() error {
 	p := j.opts.pods
@@ -153,9 +153,8 @@ func (v visit) greet() visit {
 	return v
 }
 
-// take makes the greeted agent of a pod the agent of its host. An agent that ends before it has sent its
-// Hello is started again and connects again. An agent also connects again if its container was started again.
-// The newest connection counts.
+// take makes the greeted agent of a pod the agent of its host, in place of an older one. An agent whose connection
+// is lost before its Hello is not an error: its container is started again, and the agent connects again.
 func (j *job) take(v visit) error {
 	var gone *noAnswerError
 	if v.err != nil {

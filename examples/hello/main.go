@@ -1,4 +1,5 @@
-// Command hello is the smallest gorun program: every rank prints its number.
+// Command hello is the smallest gorun program: every rank prints its number, its process, its number
+// on its host, and the host.
 //
 //	gorun -np 4 ./examples/hello
 package main

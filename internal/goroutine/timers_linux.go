@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	goruntime "runtime"
+	"slices"
 	"time"
 )
 
@@ -107,12 +108,14 @@ func (m *memory) layoutOf(ctx context.Context) (l layout) {
 // functionsOf returns the names of the functions of a heap's timers. It also reports whether the timer of the layout
 // is in the heap.
 func (m *memory) functionsOf(heap uint64, l layout) (names []string, found bool) {
-	slice := m.words(heap+heapSlice, 3)
-	if slice[1] > slice[2] || slice[1] > timersMax {
+	header := m.words(heap+heapSlice, 3)
+	if header[1] > header[2] || header[1] > timersMax {
 		m.fail("a heap of timers has another layout")
 		return nil, false
 	}
-	entries := m.words(slice[0], 2*int(slice[1]))
+	entries := m.words(header[0], 2*int(header[1]))
+	defer m.unchanged(heap+heapSlice, header)
+	defer m.unchanged(header[0], entries)
 	for i := 0; i < len(entries) && m.err == nil; i += 2 {
 		t := m.words(entries[i], timerWords)
 		if t[timerHeap] != heap {
@@ -129,6 +132,14 @@ func (m *memory) functionsOf(heap uint64, l layout) (names []string, found bool)
 		}
 	}
 	return names, found
+}
+
+// unchanged fails if the words at an address are not the same as before. A heap that changes while it is read may
+// hide a timer, which has moved from a place that was not read yet to a place that was read before.
+func (m *memory) unchanged(address uint64, before []uint64) {
+	if !slices.Equal(m.words(address, len(before)), before) {
+		m.fail("a heap of timers has changed")
+	}
 }
 
 // functionOf returns the name of the function of a timer, or "" for the timer of a context without dependents. value

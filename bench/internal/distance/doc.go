@@ -1,7 +1,6 @@
-// Package distance repeats runs of benchmarks during which the processors of a virtual machine were far from each
-// other.
+// Package distance repeats a run of a benchmark if the two processors of a virtual machine had no common cache
+// before or after the run.
 //
-// The host of a virtual machine may run its two processors on cores with a common cache in one second, and on cores
-// without one in the next second. All messages then take about twice as long. If the distance changes between two
+// The host may run the two virtual processors on cores that share a cache, and a second later on cores that do not. All messages then take about twice as long. If the distance changes between two
 // runs, their figures cannot be compared.
 package distance

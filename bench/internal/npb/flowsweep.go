@@ -16,14 +16,12 @@ func (f *flow) axis(sign, diffusion float64) axis {
 }
 
 // diagonal holds the coefficients of the blocks of D. The field all is the coefficient on the diagonal, for
-// every quantity. The fields momentumX, momentumY and momentumZ are further coefficients in the rows of the
-// momentum. The fields energyX, energyY, energyZ and temperature are further coefficients in the row of the
-// energy.
+// every quantity. The field momentum is a further coefficient in the rows of the momentum, the same for the three
+// axes. The fields energy and temperature are further coefficients in the row of the energy.
 type diagonal struct {
-	all                                    float64
-	inverse                                float64 // 1/all
-	momentumX, momentumY, momentumZ        float64
-	energyX, energyY, energyZ, temperature float64
+	all                           float64
+	inverse                       float64 // 1/all
+	momentum, energy, temperature float64
 }
 
 func (f *flow) newDiagonal() diagonal {
@@ -31,22 +29,22 @@ func (f *flow) newDiagonal() diagonal {
 	all := 1 + w*(2*diffusionXY+diffusionZ)
 	momentum := w * viscous * (2 + third)
 	energy := momentum - 3*w*conducting
-	return diagonal{all, 1 / all, momentum, momentum, momentum, energy, energy, energy, 3 * w * conducting}
+	return diagonal{all, 1 / all, momentum, energy, 3 * w * conducting}
 }
 
 // solve replaces b by the solution x of D*x = b for the block of a cell with state s.
 func (d *diagonal) solve(b *cell, s *state) {
 	mass := b[0] * d.inverse
-	scale := 1 / (d.all + d.momentumX*s.inverse)
-	carried := d.momentumX * s.inverse * mass
+	scale := 1 / (d.all + d.momentum*s.inverse)
+	carried := d.momentum * s.inverse * mass
 	mx, my, mz := (b[1]+carried*s.vx)*scale, (b[2]+carried*s.vy)*scale, (b[3]+carried*s.vz)*scale
 	work := s.vx*(mx-s.vx*mass) + s.vy*(my-s.vy*mass) + s.vz*(mz-s.vz*mass)
-	e := b[4] - s.inverse*(d.energyX*work-d.temperature*s.energy*mass)
+	e := b[4] - s.inverse*(d.energy*work-d.temperature*s.energy*mass)
 	b[0], b[1], b[2], b[3], b[4] = mass, mx, my, mz, e/(d.all+d.temperature*s.inverse)
 }
 
 // common returns the terms that the products of x with the Jacobians of the three axes have in common. yx, yy
-// and yz are the changes of the components of velocity by x. dq is the change of q = density*v^2/2. heat is
+// and yz are the changes of the velocity components that the correction x causes. dq is the change of q = density*v^2/2. heat is
 // the energy that viscosity and conduction transport, without the extra term of each axis.
 func common(x *cell, s *state) (yx, yy, yz, dq, heat float64) {
 	yx, yy, yz = (x[1]-s.vx*x[0])*s.inverse, (x[2]-s.vy*x[0])*s.inverse, (x[3]-s.vz*x[0])*s.inverse

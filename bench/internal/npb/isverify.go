@@ -3,9 +3,9 @@ package npb
 import "github.com/gorun-hpc/gorun/runtime"
 
 // verify stores each key of the last iteration at its place in the sorted sequence. It returns how many keys of
-// this process are at least as large as the key before them in this sequence. The key before the first key of
-// this process is the last key of the lower processes. The order is correct only if verify returns the number of
-// this process's keys.
+// this rank are at least as large as the key before them in this sequence. The key before the first key of this
+// rank is the last key of the lower ranks. The order of all keys is correct only if every rank counts all of its
+// keys.
 func (k *keys) verify() (int64, error) {
 	var all int
 	if n := len(k.places); n > 0 {
@@ -34,7 +34,7 @@ func (k *keys) verify() (int64, error) {
 	}
 	var count int64
 	for _, key := range ordered {
-		if key >= previous {
+		if key >= max(previous, 0) {
 			count++
 		}
 		previous = key

@@ -53,7 +53,8 @@ func (g grid) wrapPlane(k int) {
 	copy(g.row(k, g.side+1), g.row(k, 1))
 }
 
-// halo receives the planes before and after the planes of this rank. Each plane must already be periodic.
+// halo exchanges the border planes with the previous and the next rank, or copies them if this rank has the
+// whole cube. The first and the last plane must already be periodic.
 func (m *multigrid) halo(l *level, g grid) error {
 	first, last := g.plane(1), g.plane(g.planes)
 	before, after := g.plane(0), g.plane(g.planes+1)

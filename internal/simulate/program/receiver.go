@@ -251,8 +251,8 @@ func (r *receiver) probed(p pattern, room []byte) error {
 	return r.took(p, room)(got, err)
 }
 
-// impatient receives with a context that may end before the message arrives. If the context ends first,
-// impatient receives again without the context.
+// impatient receives with a context that may end before the message arrives. If the timeout comes first,
+// impatient receives again without it.
 func (r *receiver) impatient(p pattern, room []byte) error {
 	ctx, cancel := context.WithTimeout(r.comm.Context(), simulate.Within(r.random, 5*time.Millisecond))
 	defer cancel()

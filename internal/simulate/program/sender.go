@@ -56,7 +56,7 @@ func (s *sender) run(list []*parcel) error {
 	return nil
 }
 
-// window returns the maximum number of sends that may remain under way.
+// window returns a number. Fewer sends than this number may remain under way.
 func (s *sender) window() int {
 	if s.hasty {
 		return 10 * windowMax
@@ -64,7 +64,7 @@ func (s *sender) window() int {
 	return windowMax
 }
 
-// send sends one message in one of the ways that package runtime has, chosen at random.
+// send sends one message in one of nine ways, chosen at random. A hasty sender uses only three of them.
 func (s *sender) send(m *parcel) error {
 	c, b := s.comms[m.class], m.fill(make([]byte, m.size))
 	how := s.random.IntN(9)
@@ -119,8 +119,8 @@ func (s *sender) strided(c *runtime.Comm, m *parcel, b []byte) error {
 	return runtime.SendStrided(c, apart, runtime.Strided{Count: len(b), Block: 1, Stride: 2}, m.to, m.tag)
 }
 
-// impatient sends with a context that may end before the send completes. If the context ends first, impatient
-// sends again without the context.
+// impatient sends with a context that may end before the send completes. If the timeout comes first, impatient
+// sends again without it.
 func (s *sender) impatient(c *runtime.Comm, m *parcel, b []byte) error {
 	ctx, cancel := context.WithTimeout(c.Context(), simulate.Within(s.random, 5*time.Millisecond))
 	defer cancel()
@@ -168,6 +168,9 @@ func (s *sender) finish() error {
 			_, done, err = s.open[0].request.Test()
 		}
 	}
+	if i < 0 {
+		return fmt.Errorf("WaitAny of %d sends: %w", len(s.open), err)
+	}
 	o := s.open[i]
 	s.open = append(s.open[:i:i], s.open[i+1:]...)
 	if err == nil {
@@ -180,7 +183,7 @@ func (s *sender) finish() error {
 	return nil
 }
 
-// patientTries is the number of polls after which a program sleeps before each further poll.
+// patientTries is the index of the last poll before which a program does not sleep.
 const patientTries = 100
 
 // pause sleeps before a poll if there were many polls already, because the caller may have to poll for

@@ -2,16 +2,16 @@ package progress
 
 import "time"
 
-// Share finds out whether a rank shares its processor with processes of which the job does not know: ranks in other
+// Share finds out whether a rank shares its processor with processes that the job does not know: ranks in other
 // containers, other jobs, other programs. The sign is the duration of a yield. If no other process can run, a yield
-// takes a fraction of a microsecond. Otherwise it takes as long as the other process runs. While the processor is
-// shared, the rank does not spin, and yields for long before it sleeps. The reason is that a process that wakes up
+// takes a fraction of a microsecond. Otherwise the yield lasts until the other process gives the processor back.
+// While the processor is shared, the rank does not spin, and yields for up to YieldsMost before it sleeps. The reason is that a process that wakes up
 // gets a processor later than a process that has yielded.
 //
 // Some kernel schedulers do not let a process of another control group run at a yield. Then all yields are short,
 // and Share changes nothing.
 type Share struct {
-	alone  Policy // for a processor of its own; if it does not spin, Share does nothing
+	alone  Policy // the policy while the processor is not shared; if it does not spin, Share does nothing
 	score  int
 	shared bool
 }
@@ -21,16 +21,17 @@ const (
 	// and back takes about 1.5 us, a yield without a switch 0.25 us.
 	yieldedLong = time.Microsecond
 	// yieldedSlice is the shortest duration of a yield to a process that does not yield back, but computes until its
-	// time slice ends. A rank that yields to such a process loses milliseconds, so that spinning is better.
+	// time slice ends. A yield to such a process costs milliseconds. Therefore the rank spins in this case.
 	yieldedSlice = 500 * time.Microsecond
-	// A long yield adds scoreLong to the score, a short one subtracts 1. The processor becomes shared when the
-	// score reaches scoreMost, after some long yields in short succession, and free when it reaches 0.
+	// A long yield adds scoreLong to the score, a short one subtracts 1. The processor counts as
+	// shared from the time when the score reaches scoreMost, after some long yields in short succession, until the
+	// score is 0 again.
 	scoreLong, scoreMost = 16, 64
-	// YieldsMost bounds the time for which a waiting rank yields in place of sleeping, if other processes run.
+	// YieldsMost is the longest time for which a waiting rank on a shared processor yields before it sleeps.
 	YieldsMost = 10 * time.Millisecond
 )
 
-// Start sets the policy for a processor of its own.
+// Start resets s. The argument is the policy while the rank does not share its processor.
 func (s *Share) Start(alone Policy) { *s = Share{alone: alone} }
 
 // Watches reports whether Yielded needs the duration of each yield.
@@ -44,8 +45,8 @@ func (s *Share) Policy() Policy {
 	return s.alone
 }
 
-// Extends reports whether a yield of duration d proves that yields give other processes the shared processor. If
-// so, the wait goes on as if it began now, and the rank does not sleep yet.
+// Extends reports whether a yield of duration d shows that another process has run and has given the shared
+// processor back. If so, the caller restarts the time after which the rank sleeps.
 func (s *Share) Extends(d time.Duration) bool {
 	return s.shared && d >= yieldedLong && d < yieldedSlice
 }

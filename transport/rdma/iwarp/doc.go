@@ -13,8 +13,8 @@
 //
 // # No thread of its own
 //
-// The package starts a goroutine only for a log line and for a TLS handshake. Each of these goroutines
-// ends with its line or its handshake. Sockets are non-blocking, and the goroutine that polls the
+// The package starts goroutines only to write a log line and to run a TLS handshake. Each of them ends
+// when this is done. Sockets are non-blocking, and the goroutine that polls the
 // adapter does the work of all connections. Posting a work request tries to write to the socket at once,
 // and Progress of [provider.Device] reads data that has arrived. Progress reads the most recently active
 // sockets without asking epoll, and reads the other sockets when epoll reports them. So a ping-pong over
@@ -29,13 +29,12 @@
 // reads the payload into the registered memory, and the headers of the next segment into a staging
 // buffer. The CRC is computed over the payload in its final place. Short segments are gathered into one
 // buffer, which one system call sends, and are received into one buffer, from which they are copied out.
-// The sender and the receiver also copy a segment of some KiB that travels alone, because a system call
-// with an I/O vector costs more than a copy within the cache. The copy is fast only if source and
-// destination have the same offset within a cache line. So the package gives a payload in its buffers
-// the offset within a cache line that the payload has in the registered memory. If the consumer leaves
+// A segment of a few KiB that travels alone is also copied on both sides, because a system call with an
+// I/O vector costs more than a copy within the cache. The copy is fast only if source and destination
+// have the same offset within a cache line. The package places payloads in its buffers accordingly. If the consumer leaves
 // room around its memory (provider.FlagRoom), neither side copies a Send that travels alone. The sender
-// writes the headers and the CRC of the Send into that room. The receiver reads a whole Send, including
-// its headers, into the posted receive that this Send takes. See plain.go.
+// writes the headers and the CRC of the Send into that room. The receiver reads the whole frame, with
+// its headers, directly into the posted receive that the Send consumes. See plain.go.
 //
 // A long segment is placed in registered memory before its CRC is checked. If the CRC is wrong, no
 // message is delivered, as RFC 5044 section 8 requires, but registered memory may have been written.
@@ -47,33 +46,34 @@
 // If the peer runs this module, too, the payload of a segment may be compressed by S2. A reserved bit
 // of the DDP header (RFC 5041) marks a compressed segment. MPA and its CRC handle a compressed segment
 // like any other segment. Package internal/packing decides for each connection whether its segments
-// are compressed. A sample from one segment is compressed on two conditions: the send buffer of the
-// socket has been full, and TCP_INFO shows that the bottleneck is the link, not the peer. If the
-// compressed sample is shorter, the whole segment and the segments after it are compressed.
+// are compressed. A sample of a segment is compressed if three conditions hold: the send buffer of the
+// socket has been full, TCP_INFO shows that the receive window of the peer was not the limit, and the link
+// is slow (packing.Slowest). If the sample shrinks to 7/8 or less, the whole segment is compressed. If this
+// saves time, the segments after it are compressed, too.
 // Compression ends when it takes more time than it saves on the link. After each attempt without
 // success, the amount of payload that is sent before the next attempt doubles, up to 64 MiB.
 //
 // # Which side may send
 //
 // The passive side sends nothing before the active side's first FPDU. With revision 2 of MPA the active
-// side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as it has the reply. So consumers do
-// not notice this rule. With revision 1, the messages of the consumer on the passive side wait for the
-// first message of the consumer on the active side. If a peer connects with revision 2 but without an
-// RTR, as the kernel's siw does, this side first waits for [Config].Pause. The peer can complete its
-// set-up in this time. Then this side sends the first data, because the peer's consumer may be waiting
-// for the data.
+// side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as it has the reply. Therefore
+// consumers do not notice this rule. With revision 1, messages of the passive consumer wait until the
+// active consumer has sent its first message. If a peer connects with revision 2 but without an RTR, as
+// the kernel's siw does, the passive side waits for [Config].Pause, in which the peer completes its
+// set-up. It then sends first, because the peer's consumer may be waiting.
 //
 // # Strangers
 //
 // A connection to a listener must send its MPA request before a deadline, and the number of connections
 // without a request is limited. Beyond the limit, each new connection replaces an older connection
-// without a request. The replaced connection is in the older half of these connections. It is the oldest
-// connection of the host that has the most connections in that half (crowd.go). At each listener,
+// without a request. The replaced connection is chosen from the older half of these connections: it is the
+// oldest connection of the host that has the most connections in this half (crowd.go). At each listener,
 // connections without a request use at most an eighth of the descriptors that the process may have. No
 // accepted connection uses the last 4 to 64 descriptors, which are kept for the program. When only these
-// are left, a new connection also replaces a connection without a request. If no connection without a
-// request exists, the new connection is reset. When a request is rejected, the reply is sent and the
-// socket is closed at once. The kernel discards the bytes that the peer still sends.
+// are left, connections without a request at this listener are dropped until a lower descriptor is free. If
+// none is left to drop, the new connection is reset. When a request is rejected, the reply is sent and the
+// socket is closed at once. If the peer then sends more, the kernel resets the connection. An initiator
+// that follows the protocol sends nothing before it has read the reply.
 //
 // If a peer violates the protocol, this side sends the Terminate message that the RFC defines for the
 // violation, and ends the connection. Other connections are not affected. This side then reads and

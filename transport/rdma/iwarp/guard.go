@@ -7,16 +7,17 @@ import (
 
 // guard determines which messages a queue pair accepts from a peer that has not proved its identity.
 //
-// A guarded socket is read FPDU by FPDU, and no read goes beyond the end of an FPDU. The first
-// message of the peer is the proof of its identity. The bytes behind this message stay in the kernel
-// until the consumer calls Trust. So bytes that a stranger sends can fill only the receive buffer of
-// the socket.
+// A guarded socket is read FPDU by FPDU, and no read goes beyond the end of an FPDU. On the
+// passive side, the first message of the peer is the proof of its identity. The active side reads
+// nothing. All further bytes stay in the kernel until the consumer calls Trust. So a stranger can fill
+// one posted receive and the receive buffer of the socket, and nothing else.
 type guard uint8
 
 const (
 	// guardNone accepts everything.
 	guardNone guard = iota
-	// guardSend accepts one Send, and before the Send the RTR, which moves no data.
+	// guardSend accepts one Send; before it the RTR (an empty Write or a Read Request); and a Terminate
+	// message.
 	guardSend
 	// guardShut accepts nothing.
 	guardShut

@@ -3,8 +3,8 @@
 // Fourier transforms side by side.
 //
 // On amd64 processors with AVX-512, the loops are vector loops over eight numbers (wide_amd64.go lists them).
-// On other processors, they are portable Go. Both kinds of loops do the same operations in the same order, so
-// that their results are equal to the bit. A product is rounded before it is added, except where the portable
-// loop calls [math.FMA]. Where a product must be rounded, a conversion to float64 keeps the compiler from
-// fusing the multiplication with the addition, as the language specifies.
+// On other processors, they are portable Go. Both kinds of loops round in the same places, so that their
+// results are bitwise equal. A product is rounded before it is added, except where the portable loop calls
+// [math.FMA]. A conversion to float64 rounds: by the specification of the language, it keeps the compiler from
+// fusing the multiplication with the addition.
 package row

@@ -1,11 +1,10 @@
 package row
 
-// Lanes maps each lane of an octet of [Split] to the index of its number among eight consecutive complex
-// numbers. The vector loop unpacks two vectors of complex numbers in this order.
+// Lanes gives, for each vector element of an octet, the index of the complex number that [Split] stores there,
+// among eight consecutive ones. The vector loop unpacks two vectors of complex numbers in this order.
 var Lanes = [block]int{0, 4, 1, 5, 2, 6, 3, 7}
 
-// Split gathers octets. For every p, it gathers consecutive octets from src[at[p]:]. The argument groups is
-// the number of these octets.
+// Split converts, for every p, groups consecutive blocks of eight numbers from src[at[p]:] to octets in dst.
 func Split(dst []float64, src []complex128, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return
@@ -19,10 +18,11 @@ func Split(dst []float64, src []complex128, at []int, groups int) {
 	split(dst, src, at, groups)
 }
 
-// checkPlaces panics if, for at least one p, values[at[p]:][:groups*block] is not within values.
+// checkPlaces panics if, for at least one p, values[at[p]:][:groups*block] is not within values, as the portable
+// loops do.
 func checkPlaces(values []complex128, at []int, groups int) {
 	for _, i := range at {
-		_ = values[i : i+groups*block]
+		_ = values[i : i+groups*block : len(values)]
 	}
 }
 
