@@ -105,7 +105,7 @@ func leaveOut(w *runtime.World) error {
 func TestReportNamesTheRankThatLeft(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	r := launch.Run(t, nil, launch.Gorun(t), "-np", "4", "-on-deadlock", "ignore", "-timeout", "1s", "-x", envLoss+"=leave", self)
+	r := launch.Run(t, nil, launch.Gorun(t), "-np", "4", "-on-deadlock", "ignore", "-timeout", "4s", "-x", envLoss+"=leave", self)
 	require.Equal(t, 124, r.Code, r.Errors)
 	require.Regexp(t, `(?m)^gorun: ranks 0,2-3 of 4: each .*\ngorun: {3}in world, barrier, call 2, at loss_test\.go:\d+$`, r.Errors)
 	require.Contains(t, r.Errors, "gorun: rank 1 has left its program, and ranks 0,2-3 wait for it\n")

@@ -76,7 +76,7 @@ func TestMandelbrot(t *testing.T) {
 	_, errors := launch.ExampleEnds(t, 1, 2, nil, "-crash", "2")
 	require.Contains(t, errors, "-crash 2: there are ranks 0 to 1\n")
 	_, errors = launch.ExampleEnds(t, 2, 2, nil, "-crash", "0")
-	require.Contains(t, errors, `invalid value "0" for flag -crash: at least 1`)
+	require.Contains(t, errors, `invalid value "0" for flag -crash: it must be at least 1`)
 }
 
 // TestLargePicturesAreRefused checks that a picture that is too large for memory is refused
