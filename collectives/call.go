@@ -153,7 +153,8 @@ func (k *call) checkReduce(elem int) bool {
 	return k.err == nil
 }
 
-// checkBlocks checks block (n elements) against all (total elements: one block for each rank). block may be the same memory as this rank's own block in
+// checkBlocks checks block (n elements) against all (total elements: one block for each rank). block may be the
+// same memory as this rank's own block in
 // all. It must not overlap all in any other way.
 func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	if total != n*k.group.size {

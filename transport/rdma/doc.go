@@ -21,7 +21,8 @@
 // No message of the engine passes through the mailbox of an actor. The only operation that an actor
 // executes itself is the rejection of a connection request, because a rejection accesses no state of
 // Poll. For a connection that this rank requests, the actor makes the link and passes it to Poll with a command. For
-// a connection that the peer requests, Poll makes the link and passes it to the actor with an event. link.go says which goroutine may access which field of a link.
+// a connection that the peer requests, Poll makes the link and passes it to the actor with an event. link.go says
+// which goroutine may access which field of a link.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.
@@ -65,7 +66,8 @@
 // interruption.go describes the effect of a lost connection on these operations. Bytes are transferred
 // from the sender's slice or Buffer directly into the receiver's slice or Buffer. With a provider in
 // software a registration is an entry in a table. Expose then registers the exposed memory, and each Get
-// or Put registers its local memory until it is complete. If a registration pins pages, registrations.go decides how memory is
+// or Put registers its local memory until it is complete. If a registration pins pages, registrations.go decides
+// how memory is
 // registered. The chunks of the arena stay registered. Short slices of the heap are copied through
 // registered memory. Long slices of the heap are registered, and pinned, for the duration of an operation.
 // If a long slice is transferred repeatedly, it stays registered until the garbage collector ends the
@@ -106,7 +108,8 @@
 //
 // A stranger is a sender that cannot prove that it knows the job's secret. Each side gives this proof
 // before the other side accepts anything else from it. The proofs are the records in the private data of
-// the request and of the reply, and a message authentication code at the end of the first message of the active side. Package
+// the request and of the reply, and a message authentication code at the end of the first message of the active
+// side. Package
 // negotiation defines them. Until the proofs are verified, the endpoint is guarded (Guarded in
 // verbs.EndpointConfig).
 //
@@ -114,7 +117,8 @@
 // that is not a connection request. A request whose record does not verify is rejected with the reason, and
 // counted. The actor of a peer does not learn of such a request. If the first message of an
 // accepted connection has no valid proof, the connection is ended and counted in the same counters.
-// Of the invalid requests and the invalid first messages, only the first is logged. A rejection that does not verify is counted, too,
+// Of the invalid requests and the invalid first messages, only the first is logged. A rejection that does not
+// verify is counted, too,
 // and ends one attempt.
 //
 // Unstable: any release may change this package, also after v1.

@@ -15,7 +15,8 @@ type lane struct {
 	fence  bool
 	// gone is true if dropGone has to remove the lane from Transport.rings.
 	gone bool
-	// emptied is true if the last read of the ring has handed over all records in it. spent is the result of the computation in fallBehind.
+	// emptied is true if the last read of the ring has handed over all records in it. spent is the result of the
+	// computation in fallBehind.
 	emptied bool
 	spent   uint64
 	// lastUsed is the value of Transport.polls when the ring last had a message.

@@ -144,7 +144,8 @@ func testBothDirections(r *rig) {
 	})
 }
 
-// testNothingIsLeft connects ranks (newFabric), sends messages, and closes the ranks, twice. It compares the numbers of goroutines
+// testNothingIsLeft connects ranks (newFabric), sends messages, and closes the ranks, twice. It compares the
+// numbers of goroutines
 // and of descriptors of the process before and after. The first run is not counted, because it may allocate
 // resources that the process keeps.
 func testNothingIsLeft(t *testing.T, newFabric Make) {

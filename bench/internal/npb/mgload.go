@@ -12,7 +12,8 @@ import (
 const mgCharges = 10
 
 // load sets the right-hand side of the equation in the planes of this rank. It generates a random
-// number for each of their points. The right-hand side is +1 at the points of the ten largest numbers, -1 at the points of the ten smallest, and 0
+// number for each of their points. The right-hand side is +1 at the points of the ten largest numbers, -1 at the
+// points of the ten smallest, and 0
 // elsewhere.
 func (m *multigrid) load() error {
 	side := m.v.side
