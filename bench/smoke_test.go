@@ -241,6 +241,7 @@ func TestRefusals(t *testing.T) {
 		{3, "arrival -m 16", "-m 8"},
 		{2, "collective -op dance", `"dance"`},
 		{2, "latency -type string", `"string"`},
+		{2, "computing -for 0", "-for 0s: rank 1 must compute for some time"},
 		{2, "latency -m 9:1", "empty"},
 		{1, "latency -speed 9", "latency: flag provided but not defined: -speed (-h lists the flags)\n"},
 	} {

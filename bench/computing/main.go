@@ -19,7 +19,12 @@ const tag = 1
 func main() {
 	o := osu.Define("computing", "64M", osu.Counts{Small: 5, SmallWarmup: 1, Large: 5, LargeWarmup: 1})
 	compute := flag.Duration("for", 200*time.Millisecond, "`time` for which rank 1 computes")
-	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *compute) })
+	o.Main(2, func(w *runtime.World, o *osu.Options) error {
+		if *compute <= 0 {
+			return fmt.Errorf("-for %v: rank 1 must compute for some time", *compute)
+		}
+		return run(w, o, *compute)
+	})
 }
 
 // run executes the program of one rank: rank 0 sends and prints the times, rank 1 receives and
