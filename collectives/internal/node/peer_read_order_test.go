@@ -43,7 +43,8 @@ func TestReadersDoNotWaitForEachOther(t *testing.T) {
 	require.NoError(t, errors.Join(errs...))
 }
 
-// TestReadsCompareCalls checks that a member does not read from a member that makes another call.
+// TestReadsCompareCalls checks that a member does not read from a member that makes another call. The first member
+// that finds the difference ends the waits of the others, which may not have found it yet.
 func TestReadsCompareCalls(t *testing.T) {
 	errs := differing(t, node.Config{Size: 3, Segment: 256, Slots: slotCount}, func(rank int, g *node.Group) error {
 		var trail node.Trail
@@ -59,8 +60,13 @@ func TestReadsCompareCalls(t *testing.T) {
 		}
 		return nil
 	})
+	found := 0
 	for _, err := range errs[1:] {
-		var m *node.MismatchError
-		require.ErrorAs(t, err, &m)
+		if _, ok := errors.AsType[*node.MismatchError](err); ok {
+			found++
+			continue
+		}
+		require.ErrorIs(t, err, errGone)
 	}
+	require.Positive(t, found)
 }
