@@ -1,13 +1,14 @@
 package npb
 
 import (
+	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // isBuckets is the number of buckets of the class with the most buckets. Tables have this length, so that the
 // compiler omits the bounds check of an index that is masked by isBuckets-1.
-const isBuckets = 1 << 10
+const isBuckets = row.Buckets
 
 // keys holds this process's part of the keys of IS, and the tables to compute their positions in the
 // sorted sequence (the ranks of the keys, in the terms of NPB).
@@ -67,7 +68,8 @@ func (k *keys) rank(it int) (passed int, err error) {
 		return 0, err
 	}
 	k.share()
-	scatter(k.sorted, &k.next, k.mine, k.shift)
+	// The keys of a bucket have few values, so that count then increments elements of places that are in the caches.
+	row.Distribute(k.sorted, &k.next, k.mine, k.shift)
 	if err := k.exchange(); err != nil {
 		return 0, err
 	}
@@ -88,29 +90,6 @@ func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	}
 	for _, a := range keys {
 		counts[a>>shift&(isBuckets-1)]++
-	}
-}
-
-// scatter copies each key into the slice sorted, to the next free place of the key's bucket. It then advances
-// that place. The keys of a bucket have few values, so that count then increments elements of places that are
-// in the caches.
-func scatter(sorted []int32, next *[isBuckets]int32, keys []int32, shift int) {
-	shift &= 31
-	put := func(key int32) {
-		at := &next[key>>shift&(isBuckets-1)]
-		sorted[*at] = key
-		*at++
-	}
-	for len(keys) >= 4 {
-		a, b, c, d := keys[0], keys[1], keys[2], keys[3]
-		keys = keys[4:]
-		put(a)
-		put(b)
-		put(c)
-		put(d)
-	}
-	for _, key := range keys {
-		put(key)
 	}
 }
 

@@ -18,4 +18,7 @@ var (
 	PortableRows        = rows
 )
 
-var PortableMultiply = multiply
+var (
+	PortableMultiply   = multiply
+	PortableDistribute = distribute
+)

@@ -2,8 +2,8 @@ package row
 
 import "golang.org/x/sys/cpu"
 
-// wide reports whether the processor can run the vector loops.
-var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
+// wide reports whether the processor can run the loops in assembly.
+var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasBMI2
 
 //go:noescape
 func residual8(r, v, um, uc, up, pm, pc, pp, a, b, k *float64, n int)
@@ -40,3 +40,6 @@ func rows8(dst *complex128, src *float64, row, count int)
 
 //go:noescape
 func multiply8(y *float64, start *int, column *int32, value, x *float64, rows int)
+
+//go:noescape
+func distribute1(sorted, next, keys *int32, count, shift int)

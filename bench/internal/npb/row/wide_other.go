@@ -2,7 +2,7 @@
 
 package row
 
-// wide reports whether the processor can run the vector loops. On this architecture there are none.
+// wide reports whether the processor can run the loops in assembly. On this architecture there are none.
 const wide = false
 
 func residual8(r, v, um, uc, up, pm, pc, pp, a, b, k *float64, n int) {}
@@ -28,3 +28,5 @@ func columns8(dst *float64, src *complex128, row, count int) {}
 func rows8(dst *complex128, src *float64, row, count int) {}
 
 func multiply8(y *float64, start *int, column *int32, value, x *float64, rows int) {}
+
+func distribute1(sorted, next, keys *int32, count, shift int) {}
