@@ -139,7 +139,7 @@ func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) 
 	err := w.council.Vote(v)
 	if err == nil {
 		over := func() bool { return r.done.Load() || c.core.closed() }
-		err = w.engine.Await(c.ctx, over, 0, op+" on "+c.core.name)
+		err = w.engine.Await(c.ctx, over, op+" on "+c.core.name)
 	}
 	w.rulings.drop(v)
 	if err == nil && !r.done.Load() {

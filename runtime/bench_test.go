@@ -48,8 +48,8 @@ func BenchmarkSelf(b *testing.B) {
 		m := engine.Match{Peer: 0, Tag: 1}
 		ctx := b.Context()
 		for b.Loop() {
-			_ = e.Send(ctx, m, 7, out, engine.Standard, 0)
-			_, _ = e.Recv(ctx, m, 7, in, 0)
+			_ = e.Send(ctx, m, 7, out, engine.Standard)
+			_, _ = e.Recv(ctx, m, 7, in)
 		}
 	})
 }

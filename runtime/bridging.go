@@ -50,11 +50,11 @@ func (b *bridging) fail(cause error) {
 		// complete. There may be two messages, because the other leader may already be in the next
 		// exchange.
 		for range 2 {
-			b.over.engine.Irecv(at, byteElement.typ, nil, 0)
+			b.over.engine.Irecv(at, byteElement.typ, nil)
 		}
 		// The send fails only if the other leader is lost, and then no rank waits for the message.
 		// The send does not use the context of the call, because that context may have ended.
-		_ = b.over.engine.Send(context.Background(), at, byteElement.typ, nil, engine.Standard, 0)
+		_ = b.over.engine.Send(context.Background(), at, byteElement.typ, nil, engine.Standard)
 	}
 }
 
@@ -64,7 +64,7 @@ func (b *bridging) fail(cause error) {
 func (b *bridging) failAll() {
 	for rank := range b.over.size {
 		if rank != b.over.rank {
-			b.over.engine.Isend(b.over.control(b.over.WorldRank(rank), b.acrossTag), byteElement.typ, nil, engine.Standard, 0)
+			b.over.engine.Isend(b.over.control(b.over.WorldRank(rank), b.acrossTag), byteElement.typ, nil, engine.Standard)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (b *bridging) spread(words []uint64) error {
 	for mask >>= 1; mask > 0; mask >>= 1 {
 		if me+mask < n {
 			to := b.local.control(world(me+mask), b.tag)
-			if err := b.local.engine.Send(b.local.ctx, to, byteElement.typ, bytesOf(words), 0, 0); err != nil {
+			if err := b.local.engine.Send(b.local.ctx, to, byteElement.typ, bytesOf(words), 0); err != nil {
 				return b.local.failed(err)
 			}
 		}

@@ -183,7 +183,7 @@ func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
 	if err != nil {
 		return err
 	}
-	reads, err := c.engine.SendHandover(c.ctx, to, e.typ, a.Key(given.Off), b.lease.Bytes, 0)
+	reads, err := c.engine.SendHandover(c.ctx, to, e.typ, a.Key(given.Off), b.lease.Bytes)
 	if err != nil {
 		b.lease, _ = a.Regain(given) // the memory is in flight, so Regain cannot fail
 		return err

@@ -37,7 +37,7 @@ func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	}
 	w.check.race(c, from)
 	m := new(Message) // allocated before the wait, not after it
-	if m.carried, err = c.engine.RecvMessage(c.ctx, from, 0); err != nil {
+	if m.carried, err = c.engine.RecvMessage(c.ctx, from); err != nil {
 		return nil, c.failed(err)
 	}
 	m.Status = c.status(m.carried.Status, 1)

@@ -41,7 +41,7 @@ func (w *World) Explain(peer int) string {
 // ask calls f under the engine's lock, as queries of a transport require. It uses Await, which
 // calls its function with the lock held.
 func (w *World) ask(f func()) error {
-	return w.engine.Await(context.Background(), func() bool { f(); return true }, 0, "explain")
+	return w.engine.Await(context.Background(), func() bool { f(); return true }, "explain")
 }
 
 // way returns the line about another rank. The engine's lock is held.

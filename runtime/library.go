@@ -74,7 +74,7 @@ func newRequest(c *Comm, reads, writes []byte, fn func(c *Comm) error, lent bool
 	t := newTask(c, fn)
 	t.lent = lent
 	t.rest.watched = c.core.world.check.startTask(reads, writes)
-	r := Request{comm: c, rest: &t.rest, operation: c.engine.Irecv(t.end, 0, nil, 0)}
+	r := Request{comm: c, rest: &t.rest, operation: c.engine.Irecv(t.end, 0, nil)}
 	c.engine.Go(&t.work)
 	return r
 }

@@ -46,7 +46,7 @@ func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), inquiryTime)
 	defer cancel()
 	w.engine.Notify(c.WorldRank(rank), int(c.core.number), question{id, subject}.append(nil))
-	if err := w.engine.Await(ctx, q.answered.Load, 0, inquiryWait); err != nil || len(q.text) == 0 {
+	if err := w.engine.Await(ctx, q.answered.Load, inquiryWait); err != nil || len(q.text) == 0 {
 		return nil, fmt.Errorf("%w: rank %d of communicator %s", ErrNoAnswer, rank, c.core.name)
 	}
 	return q.text, nil

@@ -15,7 +15,7 @@ func Probe(c *Comm, source, tag int) (Status, error) {
 	if err != nil || in.from.Peer == ProcNull {
 		return nullStatus, err
 	}
-	s, err := c.engine.Probe(c.ctx, in.from, 0)
+	s, err := c.engine.Probe(c.ctx, in.from)
 	if err != nil {
 		return Status{}, c.failed(err)
 	}
@@ -49,7 +49,7 @@ func Mprobe(c *Comm, source, tag int) (*Matched, error) {
 	if in.from.Peer == ProcNull {
 		return &Matched{comm: c, status: nullStatus}, nil
 	}
-	m, err := c.engine.Mprobe(c.ctx, in.from, 0)
+	m, err := c.engine.Mprobe(c.ctx, in.from)
 	if err != nil {
 		return nil, c.failed(err)
 	}
@@ -102,7 +102,7 @@ func RecvMatched[T any](m *Matched, buf []T) (Status, error) {
 	if err := m.take(e); err != nil || m.message == nil {
 		return nullStatus, err
 	}
-	s, err := m.message.Recv(m.comm.ctx, e.typ, bytesOf(buf), 0)
+	s, err := m.message.Recv(m.comm.ctx, e.typ, bytesOf(buf))
 	if err != nil {
 		err = m.comm.failed(err)
 	}
@@ -116,7 +116,7 @@ func IrecvMatched[T any](m *Matched, buf []T) Request {
 		return unstarted(err)
 	}
 	p := m.comm.core.check.start("IrecvMatched", bytesOf(buf), false)
-	return m.comm.receiving(e, m.message.Irecv(e.typ, bytesOf(buf), 0)).watched(p)
+	return m.comm.receiving(e, m.message.Irecv(e.typ, bytesOf(buf))).watched(p)
 }
 
 // take marks the message as received. take fails if the message was received already, or if

@@ -34,7 +34,7 @@ func (c *Comm) recv(e *element, b []byte, source, tag int) (Status, error) {
 		p = c.core.check.start("Recv", b, false)
 		c.core.check.race(c, from)
 	}
-	s, err := c.engine.Recv(c.ctx, from, e.typ, b, 0)
+	s, err := c.engine.Recv(c.ctx, from, e.typ, b)
 	if p != nil {
 		p.end()
 	}
@@ -122,9 +122,9 @@ func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
 	if c.core.check != nil {
 		p := c.core.check.start("Irecv", b, false)
 		c.core.check.race(c, from)
-		return c.receiving(e, c.engine.Irecv(from, e.typ, b, 0)).watched(p)
+		return c.receiving(e, c.engine.Irecv(from, e.typ, b)).watched(p)
 	}
-	return c.receiving(e, c.engine.Irecv(from, e.typ, b, 0))
+	return c.receiving(e, c.engine.Irecv(from, e.typ, b))
 }
 
 // receiving returns the Request of a receive of elements of type e that was started.

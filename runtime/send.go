@@ -40,7 +40,7 @@ func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error
 		p = c.core.check.start("Send", b, true)
 		mode = c.core.check.mode(c, mode)
 	}
-	err := c.engine.Send(c.ctx, engine.Match{Context: c.id, Peer: dest, Tag: tag}, e.typ, b, mode, 0)
+	err := c.engine.Send(c.ctx, engine.Match{Context: c.id, Peer: dest, Tag: tag}, e.typ, b, mode)
 	if p != nil {
 		p.end()
 	}
@@ -66,7 +66,7 @@ func (c *Comm) sendOdd(e *element, b []byte, dest, tag int, mode engine.Mode) er
 	k := c.core.check
 	p := k.start("Send", b, true)
 	defer p.end()
-	if err := c.engine.Send(c.ctx, o.to, e.typ, o.b, k.mode(c, mode), 0); err != nil {
+	if err := c.engine.Send(c.ctx, o.to, e.typ, o.b, k.mode(c, mode)); err != nil {
 		return c.failed(err)
 	}
 	return nil
@@ -124,7 +124,7 @@ func (c *Comm) isend(e *element, b []byte, dest, tag int, mode engine.Mode) Requ
 	if c.core.check != nil {
 		p, mode = c.core.check.start("Isend", b, true), c.core.check.mode(c, mode)
 	}
-	r := Request{comm: c, operation: c.engine.Isend(to, e.typ, b, mode, 0)}
+	r := Request{comm: c, operation: c.engine.Isend(to, e.typ, b, mode)}
 	r.operation.Unit = sendUnit
 	if p != nil {
 		return r.watched(p)

@@ -49,20 +49,20 @@ func (c *Comm) exchange(out outgoing, in incoming) (Status, error) {
 		if out.to.Peer == ProcNull {
 			return nullStatus, nil
 		}
-		if err := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, c.core.check.mode(c, engine.Standard), 0); err != nil {
+		if err := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, c.core.check.mode(c, engine.Standard)); err != nil {
 			return nullStatus, c.failed(err)
 		}
 		return nullStatus, nil
 	}
 	if out.to.Peer == ProcNull {
-		s, err := c.engine.Recv(c.ctx, in.from, in.e.typ, in.b, 0)
+		s, err := c.engine.Recv(c.ctx, in.from, in.e.typ, in.b)
 		if err != nil {
 			err = c.failed(err)
 		}
 		return c.status(s, in.e.size), err
 	}
-	r := c.engine.Irecv(in.from, in.e.typ, in.b, 0)
-	sendErr := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, c.core.check.mode(c, engine.Standard), 0)
+	r := c.engine.Irecv(in.from, in.e.typ, in.b)
+	sendErr := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, c.core.check.mode(c, engine.Standard))
 	if sendErr != nil {
 		r.Cancel()
 	}

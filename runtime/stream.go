@@ -136,7 +136,7 @@ func (c *Comm) newOutflow(dest, tag int) *outflow {
 func (s *outflow) await() {
 	from := s.to
 	from.Tag |= streamCredits
-	s.credit = s.comm.receiving(valueElement, s.comm.engine.Irecv(from, valueElement.typ, s.room[:], 0))
+	s.credit = s.comm.receiving(valueElement, s.comm.engine.Irecv(from, valueElement.typ, s.room[:]))
 }
 
 // close cancels the receive of a credit if it is under way.
@@ -195,7 +195,7 @@ func (s *outflow) full(n int) bool {
 // transmit sends a frame. The send of a long frame completes when the receiver takes the frame. If the
 // receiver stops the stream or is lost before that, transmit cancels the send.
 func (s *outflow) transmit(b []byte) error {
-	send := Request{comm: s.comm, operation: s.comm.engine.Isend(s.to, valueElement.typ, b, engine.Standard, 0)}
+	send := Request{comm: s.comm, operation: s.comm.engine.Isend(s.to, valueElement.typ, b, engine.Standard)}
 	send.operation.Unit = sendUnit
 	for !send.operation.Zero() {
 		both := [2]Request{send, s.credit}
@@ -278,7 +278,7 @@ func (s *outflow) lost(cause error) error {
 	if len(b) > streamFailureMax {
 		b = b[:streamFailureMax]
 	}
-	s.comm.engine.Isend(s.to, valueElement.typ, b, engine.Standard, 0)
+	s.comm.engine.Isend(s.to, valueElement.typ, b, engine.Standard)
 	return cause
 }
 

@@ -101,7 +101,7 @@ func (c *Comm) newInflow(source, tag int) (*inflow, error) {
 // the frame is the first of the stream. At the end of the stream, next sets ended instead.
 func (s *inflow) next() (b []byte, first bool, err error) {
 	for {
-		m, err := s.comm.engine.Mprobe(s.comm.ctx, s.from, 0)
+		m, err := s.comm.engine.Mprobe(s.comm.ctx, s.from)
 		if err != nil {
 			return nil, false, s.comm.failed(err)
 		}
@@ -177,7 +177,7 @@ func (s *inflow) credit(kind byte) error {
 	b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, s.taken.values), s.taken.bytes)
 	to := s.from
 	to.Tag |= streamCredits
-	if err := s.comm.engine.Send(context.Background(), to, valueElement.typ, b, engine.Standard, 0); err != nil {
+	if err := s.comm.engine.Send(context.Background(), to, valueElement.typ, b, engine.Standard); err != nil {
 		return s.comm.failed(err)
 	}
 	return nil

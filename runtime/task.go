@@ -75,7 +75,7 @@ func (t *task) finish() {
 	}
 	t.lock.Unlock()
 	// Send fails only when the engine has ended, which ends the receive of the request, too.
-	_ = t.engine.Send(context.Background(), t.end, 0, nil, engine.Standard, 0)
+	_ = t.engine.Send(context.Background(), t.end, 0, nil, engine.Standard)
 }
 
 // ended reports whether fn has returned.

@@ -169,7 +169,7 @@ func (m *Matched) bytes(room []byte) ([]byte, Status, error) {
 			n = 0
 		}
 	}
-	s, err := m.message.Recv(m.comm.ctx, valueElement.typ, room[:n], 0)
+	s, err := m.message.Recv(m.comm.ctx, valueElement.typ, room[:n])
 	switch {
 	case memory != nil:
 		err = &MemoryError{Source: m.status.Source, Tag: m.status.Tag, Bytes: m.status.Bytes, Cause: memory}

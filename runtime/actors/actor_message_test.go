@@ -114,7 +114,7 @@ func (w *wire) announce(tb testing.TB, l *engine.Stream, kind uint32, length uin
 
 // long sends the bytes of an announced message.
 func (w *wire) long(tag int, b []byte) engine.Handle {
-	return w.e.Isend(engine.Match{Context: contextLarge, Peer: 1, Tag: tag}, 0, b, engine.Standard, 0)
+	return w.e.Isend(engine.Match{Context: contextLarge, Peer: 1, Tag: tag}, 0, b, engine.Standard)
 }
 
 // barrier returns after rank 1 has handled everything that was sent before.

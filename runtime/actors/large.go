@@ -94,7 +94,7 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	if b.buffer != nil {
 		b.buffer.bytes = nil // so that the buffer's memory is not reused during the send
 	}
-	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b.bytes, engine.Standard, 0)
+	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b.bytes, engine.Standard)
 	t.mu.Lock()
 	t.pushes = append(t.pushes, push{h, own})
 	t.some.Store(true)
@@ -117,7 +117,7 @@ func (p *inbound) fetch(a *arrival) {
 	b, _ := p.s.world.Bytes(m)
 	from := engine.Match{Context: contextLarge, Peer: int(a.source), Tag: int(tag)}
 	a.details.large = false
-	l := &pull{handle: p.s.engine.Irecv(from, 0, b[:room], 0), message: m, codec: a.details.codec, length: length, in: a.in}
+	l := &pull{handle: p.s.engine.Irecv(from, 0, b[:room]), message: m, codec: a.details.codec, length: length, in: a.in}
 	a.details.pull = l
 	t := &p.transfers
 	t.pulls = append(t.pulls, l)

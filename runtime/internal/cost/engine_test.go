@@ -44,21 +44,21 @@ func engineMessages(tb testing.TB, n int, carried func()) *dialogue {
 	d := &dialogue{}
 	for i, e := range engines {
 		buf, peer := make([]byte, n), engine.Match{Peer: 1 - i, Tag: 1}
-		d.send[i] = func() { check(e.Send(none, peer, 0, buf, engine.Standard, 0)) }
+		d.send[i] = func() { check(e.Send(none, peer, 0, buf, engine.Standard)) }
 		d.flush[i] = func() {
 			_, _, err := e.Iprobe(peer)
 			check(err)
 		}
 		var posted engine.Handle
 		isPosted := false
-		d.expect[i] = func() { posted, isPosted = e.Irecv(peer, 0, buf, 0), true }
+		d.expect[i] = func() { posted, isPosted = e.Irecv(peer, 0, buf), true }
 		d.receive[i] = func() {
 			var err error
 			if isPosted {
 				isPosted = false
 				_, err = posted.Wait(none)
 			} else {
-				_, err = e.Recv(none, peer, 0, buf, 0)
+				_, err = e.Recv(none, peer, 0, buf)
 			}
 			check(err)
 		}
@@ -100,10 +100,10 @@ func engineReads(tb testing.TB, n, atOnce int) func() {
 	sends, receives := make([]engine.Handle, atOnce), make([]engine.Handle, atOnce)
 	read := func() {
 		for i := range sends {
-			receives[i] = e.Irecv(from, 0, in, 0)
+			receives[i] = e.Irecv(from, 0, in)
 		}
 		for i := range sends {
-			sends[i] = of.Isend(to, 0, out, engine.Standard, 0)
+			sends[i] = of.Isend(to, 0, out, engine.Standard)
 		}
 		// Poll like a goroutine that waits at the end of a long stream. The poll sends
 		// messages that wait to share a frame.
@@ -119,9 +119,9 @@ func engineReads(tb testing.TB, n, atOnce int) func() {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		check(of.Send(none, to, 0, out[:1], engine.Standard, 0))
+		check(of.Send(none, to, 0, out[:1], engine.Standard))
 	}()
-	_, err := e.Recv(none, from, 0, in, 0)
+	_, err := e.Recv(none, from, 0, in)
 	check(err)
 	<-sent
 	return read

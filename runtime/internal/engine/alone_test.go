@@ -38,7 +38,7 @@ func TestAMessageAlone(t *testing.T) {
 		{64, false, true}, {65, false, false}, {65, true, true}, {128, true, true}, {129, true, false}, {128, false, false},
 	} {
 		q.quiet = c.quiet
-		send := e.Isend(engine.Match{Peer: 1}, 0, make([]byte, c.bytes), engine.Standard, 0)
+		send := e.Isend(engine.Match{Peer: 1}, 0, make([]byte, c.bytes), engine.Standard)
 		require.Equal(t, c.done, send.Look(), "%d bytes, quiet: %t", c.bytes, c.quiet)
 	}
 }
@@ -76,10 +76,10 @@ func TestMessagesInBothDirections(t *testing.T) {
 		})
 		require.NoError(t, err)
 		for range c.posted {
-			e.Irecv(c.from, 0, make([]byte, 8), 0)
+			e.Irecv(c.from, 0, make([]byte, 8))
 		}
 		for range 2 {
-			send := e.Isend(engine.Match{Peer: 1}, 0, make([]byte, c.bytes), engine.Standard, 0)
+			send := e.Isend(engine.Match{Peer: 1}, 0, make([]byte, c.bytes), engine.Standard)
 			require.Equal(t, c.done, send.Look(), "%+v", c)
 		}
 		require.NoError(t, e.Close())

@@ -16,7 +16,7 @@ import (
 func TestAnswersOfAnotherPeer(t *testing.T) {
 	to, from := engine.Match{Peer: 1, Tag: 1}, engine.Match{Peer: 1, Tag: 1}
 	announced := func(e *engine.Engine) engine.Handle {
-		return e.Isend(to, 0, make([]byte, 300), engine.Standard, 0)
+		return e.Isend(to, 0, make([]byte, 300), engine.Standard)
 	}
 	room := binary.LittleEndian.AppendUint64(nil, 300)
 	for _, c := range []struct {
@@ -27,7 +27,7 @@ func TestAnswersOfAnotherPeer(t *testing.T) {
 		err    error // the result of the operation after the peer's answer
 	}{
 		{"ACK", func(_ *stranger, e *engine.Engine) engine.Handle {
-			return e.Isend(to, 0, make([]byte, 8), engine.Synchronous, 0)
+			return e.Isend(to, 0, make([]byte, 8), engine.Synchronous)
 		}, transport.Header{A: 7, C: 1}, nil, nil},
 		{"CTS", func(_ *stranger, e *engine.Engine) engine.Handle {
 			return announced(e)
@@ -39,7 +39,7 @@ func TestAnswersOfAnotherPeer(t *testing.T) {
 			s.caps.Get, s.caps.Put = false, false
 			envelope := binary.LittleEndian.AppendUint64(nil, 8)
 			s.frames = append(s.frames, strange{1, transport.Header{A: 2, B: 1, C: 5}, append(envelope, make([]byte, 16)...)})
-			return e.Irecv(from, 0, make([]byte, 8), 0)
+			return e.Irecv(from, 0, make([]byte, 8))
 		}, transport.Header{A: 5, C: 1}, make([]byte, 8), nil},
 		{"WITHDRAWN", func(_ *stranger, e *engine.Engine) engine.Handle {
 			r := announced(e)

@@ -68,7 +68,7 @@ func TestWordsAreLookedAtBehindTheArmedTransports(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e, s := newSequence(t)
-	require.NoError(t, e.Await(ctx, func() bool { return s.armed }, 0, "word"))
+	require.NoError(t, e.Await(ctx, func() bool { return s.armed }, "word"))
 	require.Empty(t, s.sleeps)
 }
 
@@ -83,7 +83,7 @@ func TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent(t *testing.T) {
 	e, s := newSequence(t)
 	var seen atomic.Bool
 	ended := make(chan error, 2)
-	go func() { ended <- e.Await(ctx, seen.Load, 0, "sleeper") }()
+	go func() { ended <- e.Await(ctx, seen.Load, "sleeper") }()
 	<-s.sleeps
 	parked := func() {
 		looked := false
@@ -92,7 +92,7 @@ func TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent(t *testing.T) {
 				looked, s.prepared, s.armed = true, false, false
 			}
 			return s.armed
-		}, 0, "parked")
+		}, "parked")
 		seen.Store(true)
 		e.Rouse()
 	}
@@ -103,6 +103,6 @@ func TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent(t *testing.T) {
 			go parked()
 		}
 		return e.Crowded() || seen.Load()
-	}, 0, "poller"))
+	}, "poller"))
 	require.NoError(t, errors.Join(<-ended, <-ended))
 }

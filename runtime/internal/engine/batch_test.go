@@ -121,7 +121,7 @@ func TestActorMessagesShareAFrame(t *testing.T) {
 	require.Equal(t, []int{actorKind}, s.kinds()[3:])
 
 	message := func() {
-		require.NoError(t, e.Send(none, engine.Match{Peer: 1, Tag: 3}, 0, []byte("m"), engine.Standard, 0))
+		require.NoError(t, e.Send(none, engine.Match{Peer: 1, Tag: 3}, 0, []byte("m"), engine.Standard))
 	}
 	for name, other := range map[string]func(){
 		"message":            message,

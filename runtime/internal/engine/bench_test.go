@@ -76,10 +76,10 @@ func BenchmarkOverhead(b *testing.B) {
 	buf := make([]byte, 8)
 	b.ReportAllocs()
 	for b.Loop() {
-		if e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, buf, engine.Standard, 0) != nil {
+		if e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, buf, engine.Standard) != nil {
 			b.Fatal()
 		}
-		if _, err := e.Recv(none, engine.Match{Peer: 1, Tag: 1}, 0, buf, 0); err != nil {
+		if _, err := e.Recv(none, engine.Match{Peer: 1, Tag: 1}, 0, buf); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -94,10 +94,10 @@ func BenchmarkWindow(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range rs {
-			rs[i] = e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, buf, 0)
+			rs[i] = e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, buf)
 		}
 		for i := range ss {
-			ss[i] = e.Isend(engine.Match{Peer: 1, Tag: 1}, 0, buf, engine.Standard, 0)
+			ss[i] = e.Isend(engine.Match{Peer: 1, Tag: 1}, 0, buf, engine.Standard)
 		}
 		for i := range ss {
 			if _, err := ss[i].Wait(none); err != nil {
@@ -118,27 +118,27 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 	buf := make([]byte, 8)
 	m := engine.Match{Peer: 1, Tag: 1}
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		e.Send(none, m, 0, buf, engine.Standard, 0)
-		e.Recv(none, m, 0, buf, 0)
+		e.Send(none, m, 0, buf, engine.Standard)
+		e.Recv(none, m, 0, buf)
 	}), "Send and Recv")
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		r := e.Irecv(m, 0, buf, 0)
-		s := e.Isend(m, 0, buf, engine.Standard, 0)
+		r := e.Irecv(m, 0, buf)
+		s := e.Isend(m, 0, buf, engine.Standard)
 		s.Wait(none)
 		r.Wait(none)
 	}), "Isend, Irecv and Wait")
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		e.Send(none, m, 0, buf, engine.Standard, 0)
+		e.Send(none, m, 0, buf, engine.Standard)
 		for {
 			if _, ok, _ := e.Iprobe(m); ok {
 				break
 			}
 		}
-		e.Recv(none, m, 0, buf, 0)
+		e.Recv(none, m, 0, buf)
 	}), "unexpected")
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		r := e.Isend(m, 0, buf, engine.Synchronous, 0)
-		e.Recv(none, m, 0, buf, 0)
+		r := e.Isend(m, 0, buf, engine.Synchronous)
+		e.Recv(none, m, 0, buf)
 		r.Wait(none)
 	}), "synchronous")
 }

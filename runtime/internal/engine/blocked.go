@@ -20,10 +20,8 @@ type Blocked struct {
 	// Peer is the destination or the source, which may be AnySource. Tag may be AnyTag.
 	Peer, Tag int
 	Context   uint32
-	// PC is the program counter that the caller passed to the engine, or 0.
-	PC uintptr
 	// Stack is the call stack of the goroutine at its call of the engine, innermost frame first, for
-	// goruntime.CallersFrames. It is empty if PC is not 0, or if the goroutine has neither slept nor parked yet.
+	// goruntime.CallersFrames. It is empty if the goroutine has neither slept nor parked yet.
 	Stack []uintptr
 	// Since is the time at which the first polls ended without result, about a microsecond after the
 	// start of the operation.
@@ -42,14 +40,14 @@ func (e *Engine) Blocked() []Blocked {
 	for w := e.blocked.head; w != nil; w = w.next {
 		b := Blocked{
 			Op: w.op(), Peer: int(w.from.source), Tag: int(w.from.tag),
-			Context: w.from.context, PC: w.pc, Since: w.since, Limited: w.limited, Several: w.several,
+			Context: w.from.context, Since: w.since, Limited: w.limited, Several: w.several,
 		}
 		if w.depth > 0 {
 			b.Stack = slices.Clone(w.stack[:w.depth])
 		}
 		if r := w.req; r != nil {
 			b.Peer, b.Tag, b.Context = int(r.target.source), int(r.target.tag), r.target.context
-			b.PC, b.Bytes = r.pc, len(r.buf)
+			b.Bytes = len(r.buf)
 		} else if w.done != nil || w.stream != nil {
 			b.Peer, b.Tag, b.Await, b.Serves = -1, -1, true, w == e.mail.server
 		}

@@ -68,9 +68,9 @@ func TestPollsBeforeAYield(t *testing.T) {
 			require.NoError(t, err)
 			defer e.Close()
 			// After this send, the engine knows the peer.
-			require.NoError(t, e.Send(ctx, engine.Match{Peer: 1}, 0, nil, engine.Standard, 0))
+			require.NoError(t, e.Send(ctx, engine.Match{Peer: 1}, 0, nil, engine.Standard))
 			s.polls, s.list = 0, nil
-			_, err = e.Recv(ctx, engine.Match{Peer: c.peer}, 0, nil, 0)
+			_, err = e.Recv(ctx, engine.Match{Peer: c.peer}, 0, nil)
 			require.ErrorIs(t, err, context.Canceled)
 			require.Equal(t, []int{c.first + c.next, c.next, c.next, c.next}, s.list[:4])
 		})
@@ -106,7 +106,7 @@ func TestAFloodDoesNotKeepAWait(t *testing.T) {
 			Sleeper: s, Wait: engine.WaitPolicy{Spin: spin, Yield: time.Hour},
 		})
 		require.NoError(t, err)
-		_, err = e.Recv(ctx, engine.Match{Peer: 1}, 0, nil, 0)
+		_, err = e.Recv(ctx, engine.Match{Peer: 1}, 0, nil)
 		require.ErrorIs(t, err, context.Canceled)
 		require.NoError(t, e.Close())
 	}

@@ -25,7 +25,7 @@ func TestClearanceForMoreThanTheMessageEndsThePeer(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/put %v", c.room, put), func(t *testing.T) {
 				s, e := newStranger(t)
 				memory := pattern(2*n, 1)
-				send := e.Isend(engine.Match{Peer: 1, Tag: 1}, 0, memory[:n], engine.Standard, 0)
+				send := e.Isend(engine.Match{Peer: 1, Tag: 1}, 0, memory[:n], engine.Standard)
 				h := transport.Header{A: 4, C: 1} // CTS for the first operation
 				body := make([]byte, 28)
 				if put {

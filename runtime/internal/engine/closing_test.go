@@ -70,7 +70,7 @@ func TestLinksAreClosedWhenever(t *testing.T) {
 		return l
 	}(), engine.ActorMessage{}, nil, nil, 0)
 	require.NoError(t, err)
-	require.NoError(t, e.Await(none, func() bool { w.engines[1].Poll(); return true }, 0, "look"))
+	require.NoError(t, e.Await(none, func() bool { w.engines[1].Poll(); return true }, "look"))
 	require.Equal(t, uint32(2), open().Number(), "the end was announced to no rank")
 	late := &actorReceiver{}
 	w.engines[1].SetActorReceiver(late)
@@ -90,7 +90,7 @@ func TestLinksAreClosedWhenever(t *testing.T) {
 // written until then.
 func TestReceivesOfMovingBytesEnd(t *testing.T) {
 	b, e := newBomb(t)
-	r := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, make([]byte, 1000), 0)
+	r := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, make([]byte, 1000))
 	b.announce(0x202, 1000)
 	e.Iprobe(engine.Match{Peer: 2, Tag: 1})
 	b.done = nil // the Get does not complete
@@ -116,6 +116,6 @@ func TestReceivesOfMovingBytesEnd(t *testing.T) {
 func TestNothingIsAskedAfterClose(t *testing.T) {
 	_, e := newBomb(t)
 	require.NoError(t, e.Close())
-	err := e.Await(none, func() bool { panic("asked") }, 0, "word")
+	err := e.Await(none, func() bool { panic("asked") }, "word")
 	require.ErrorIs(t, err, engine.ErrClosed)
 }

@@ -23,7 +23,7 @@ func TestCreditThatCameBackIsTold(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	for name, wait := range map[string]func(e *engine.Engine) error{
 		"posted":     func(*engine.Engine) error { return nil },
-		"unexpected": func(e *engine.Engine) error { _, err := e.Probe(none, m, 0); return err },
+		"unexpected": func(e *engine.Engine) error { _, err := e.Probe(none, m); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, e := newStranger(t)
@@ -32,7 +32,7 @@ func TestCreditThatCameBackIsTold(t *testing.T) {
 				s.frames = append(s.frames, strange{1, transport.Header{A: 1, B: 1}, make([]byte, n)})
 				spent += cost
 				require.NoError(t, wait(e))
-				_, err := e.Recv(none, m, 0, make([]byte, n), 0)
+				_, err := e.Recv(none, m, 0, make([]byte, n))
 				require.NoError(t, err)
 				if len(s.sent) > 0 {
 					told = uint32(s.sent[len(s.sent)-1].C >> 32)

@@ -44,7 +44,7 @@ func TestSleeperIsWokenByThePollerInItsPlace(t *testing.T) {
 			var told atomic.Bool
 			ended := make(chan error, 1)
 			go func() {
-				err := e.Await(ctx, func() bool { return heard > 0 }, 0, "notice")
+				err := e.Await(ctx, func() bool { return heard > 0 }, "notice")
 				told.Store(true)
 				e.Rouse()
 				ended <- err
@@ -59,7 +59,7 @@ func TestSleeperIsWokenByThePollerInItsPlace(t *testing.T) {
 					w.engines[0].Notify(1, 0, nil)
 				}
 				return told.Load() || !goesOn && heard > 0
-			}, 0, "other"))
+			}, "other"))
 			require.NoError(t, <-ended)
 		})
 	}
@@ -103,10 +103,10 @@ func TestBackgroundLeavesTheProcessor(t *testing.T) {
 	require.Empty(t, d.slept)
 	received := make(chan error, 1)
 	go func() {
-		_, err := w.engines[1].Recv(none, engine.Match{Peer: 0}, 0, nil, 0)
+		_, err := w.engines[1].Recv(none, engine.Match{Peer: 0}, 0, nil)
 		received <- err
 	}()
 	<-d.slept
-	require.NoError(t, w.engines[0].Send(none, engine.Match{Peer: 1}, 0, nil, engine.Standard, 0))
+	require.NoError(t, w.engines[0].Send(none, engine.Match{Peer: 1}, 0, nil, engine.Standard))
 	require.NoError(t, <-received)
 }

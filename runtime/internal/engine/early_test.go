@@ -28,7 +28,7 @@ func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	}
 	soonTrue(t, func() bool {
 		refused := 0
-		_ = e.Await(none, func() bool { refused = len(sender.refused); return true }, 0, "look")
+		_ = e.Await(none, func() bool { refused = len(sender.refused); return true }, "look")
 		w.engines[1].Poll()
 		return refused > n/2 && refused == n-(4<<20)/(4000+448)
 	})
@@ -48,7 +48,7 @@ func TestActorMessagesDoNotWaitForEver(t *testing.T) {
 	e := w.engines[0]
 	e.SetActorReceiver(sender)
 	refused := func() (n int) {
-		require.NoError(t, e.Await(none, func() bool { n = len(sender.refused); return true }, 0, "look"))
+		require.NoError(t, e.Await(none, func() bool { n = len(sender.refused); return true }, "look"))
 		return n
 	}
 	send := func(l *engine.Stream, number uint32) {

@@ -274,7 +274,7 @@ func (e *Engine) Prepare(ranks []int) {
 // Flush waits until the lanes have taken every queued frame. A rank calls Flush before it leaves
 // the job, because peers wait for these frames.
 func (e *Engine) Flush(ctx context.Context) error {
-	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.batches.open) == 0 }, 0, "flush")
+	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.batches.open) == 0 }, "flush")
 }
 
 // Abort ends every blocked and every future operation with err. An operation whose bytes

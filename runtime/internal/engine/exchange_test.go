@@ -39,8 +39,8 @@ func TestExchangeOfEverySize(t *testing.T) {
 					for round, n := range sizes {
 						to := engine.Match{Context: 3, Peer: 1 - rank, Tag: round}
 						in := make([]byte, n)
-						r := e.Irecv(to, 0, in, 0)
-						if err := e.Send(none, to, 0, pattern(n, rank), mode, 0); err != nil {
+						r := e.Irecv(to, 0, in)
+						if err := e.Send(none, to, 0, pattern(n, rank), mode); err != nil {
 							return err
 						}
 						s, err := r.Wait(none)
@@ -73,18 +73,18 @@ func TestUnexpectedMessagesOfEverySize(t *testing.T) {
 				if rank == 0 {
 					var rs []engine.Handle
 					for _, n := range sizes {
-						rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 5}, 0, pattern(n, n), engine.Standard, 0))
+						rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 5}, 0, pattern(n, n), engine.Standard))
 					}
-					rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 6}, 0, nil, engine.Standard, 0))
+					rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 6}, 0, nil, engine.Standard))
 					return errors.Join(e.WaitAll(none, rs)...)
 				}
 				// The last message is received first, so that all others are unexpected.
-				if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: 6}, 0, nil, 0); err != nil {
+				if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: 6}, 0, nil); err != nil {
 					return err
 				}
 				for _, n := range sizes {
 					in := make([]byte, n)
-					s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
+					s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in)
 					if err != nil {
 						return err
 					}
@@ -106,15 +106,15 @@ func TestSelf(t *testing.T) {
 			self := engine.Match{Peer: 0, Tag: 1}
 			// The receive is posted first.
 			in := make([]byte, n)
-			r := e.Irecv(self, 0, in, 0)
-			require.NoError(t, e.Send(none, self, 0, pattern(n, 1), mode, 0))
+			r := e.Irecv(self, 0, in)
+			require.NoError(t, e.Send(none, self, 0, pattern(n, 1), mode))
 			s, err := r.Wait(none)
 			require.NoError(t, err)
 			require.Equal(t, engine.Status{Tag: 1, Bytes: n}, s)
 			require.Equal(t, pattern(n, 1), in)
 			// The message is sent first.
-			q := e.Isend(self, 0, pattern(n, 2), mode, 0)
-			s, err = e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
+			q := e.Isend(self, 0, pattern(n, 2), mode)
+			s, err = e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in)
 			require.NoError(t, err)
 			require.Equal(t, n, s.Bytes)
 			require.Equal(t, pattern(n, 2), in)

@@ -32,7 +32,7 @@ func TestContextsEndWaits(t *testing.T) {
 				ctx, end[i] = context.WithCancelCause(context.Background())
 				ended[i] = make(chan error, 1)
 				go func() {
-					_, err := e.Recv(ctx, engine.Match{Peer: 0, Tag: i}, 0, nil, 0)
+					_, err := e.Recv(ctx, engine.Match{Peer: 0, Tag: i}, 0, nil)
 					ended[i] <- err
 				}()
 			}
@@ -56,7 +56,7 @@ func TestContextEndsBeforeASleep(t *testing.T) {
 		for range 100 {
 			ctx, end := context.WithCancel(context.Background())
 			go end()
-			_, err := e.Recv(ctx, engine.Match{Peer: 0}, 0, nil, 0)
+			_, err := e.Recv(ctx, engine.Match{Peer: 0}, 0, nil)
 			require.ErrorIs(t, err, context.Canceled)
 		}
 	})

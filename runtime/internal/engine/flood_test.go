@@ -24,7 +24,7 @@ func worstOfFlood(t *testing.T, w *world, senders, each, unit, fill int) int {
 		if rank > 0 {
 			for i := range each {
 				n := unit * (i % 4)
-				if err := e.Send(none, engine.Match{Peer: 0, Tag: 1}, 0, pattern(n, i), engine.Standard, 0); err != nil {
+				if err := e.Send(none, engine.Match{Peer: 0, Tag: 1}, 0, pattern(n, i), engine.Standard); err != nil {
 					return err
 				}
 			}
@@ -39,7 +39,7 @@ func worstOfFlood(t *testing.T, w *world, senders, each, unit, fill int) int {
 		}
 		next, in := make([]int, senders+1), make([]byte, 4*unit)
 		for range senders * each {
-			s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, in, 0)
+			s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, in)
 			if err != nil {
 				return err
 			}
@@ -90,12 +90,12 @@ func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 			if rank > 0 {
 				rs := make([]engine.Handle, each)
 				for i := range rs {
-					rs[i] = e.Isend(engine.Match{Peer: 0, Tag: i}, 0, pattern(n, i+rank), engine.Standard, 0)
+					rs[i] = e.Isend(engine.Match{Peer: 0, Tag: i}, 0, pattern(n, i+rank), engine.Standard)
 				}
 				return errors.Join(e.WaitAll(context.Background(), rs)...)
 			}
 			for source := 1; source <= senders; source++ { // ends after all messages have arrived
-				if _, err := e.Probe(none, engine.Match{Peer: source, Tag: each - 1}, 0); err != nil {
+				if _, err := e.Probe(none, engine.Match{Peer: source, Tag: each - 1}); err != nil {
 					return err
 				}
 			}
@@ -107,7 +107,7 @@ func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 			in := make([]byte, n)
 			for i := each - 1; i >= 0; i-- {
 				for source := 1; source <= senders; source++ {
-					if _, err := e.Recv(none, engine.Match{Peer: source, Tag: i}, 0, in, 0); err != nil {
+					if _, err := e.Recv(none, engine.Match{Peer: source, Tag: i}, 0, in); err != nil {
 						return err
 					}
 					if string(in) != string(pattern(n, i+source)) {
@@ -147,11 +147,11 @@ func TestEmptyMessagesCostCreditToo(t *testing.T) {
 	w.each(t, func(rank int, e *engine.Engine) error {
 		if rank == 0 {
 			for range many {
-				if err := e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, nil, engine.Standard, 0); err != nil {
+				if err := e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, nil, engine.Standard); err != nil {
 					return err
 				}
 			}
-			return e.Send(none, engine.Match{Peer: 1, Tag: 2}, 0, nil, engine.Standard, 0)
+			return e.Send(none, engine.Match{Peer: 1, Tag: 2}, 0, nil, engine.Standard)
 		}
 		for range 2000 {
 			e.Iprobe(engine.Match{Peer: 0, Tag: 2})
@@ -160,11 +160,11 @@ func TestEmptyMessagesCostCreditToo(t *testing.T) {
 			}
 		}
 		for range many {
-			if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: 1}, 0, nil, 0); err != nil {
+			if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: 1}, 0, nil); err != nil {
 				return err
 			}
 		}
-		_, err := e.Recv(none, engine.Match{Peer: 0, Tag: 2}, 0, nil, 0)
+		_, err := e.Recv(none, engine.Match{Peer: 0, Tag: 2}, 0, nil)
 		return err
 	})
 }
@@ -176,13 +176,13 @@ func TestOutOfCreditTheTagsDoNotBlockEachOther(t *testing.T) {
 		if rank == 0 {
 			var rs []engine.Handle
 			for i := range many {
-				rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: i}, 0, pattern(300, i), engine.Standard, 0))
+				rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: i}, 0, pattern(300, i), engine.Standard))
 			}
 			return errors.Join(e.WaitAll(context.Background(), rs)...)
 		}
 		in := make([]byte, 300)
 		for i := many - 1; i >= 0; i-- { // the last message first
-			if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: i}, 0, in, 0); err != nil {
+			if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: i}, 0, in); err != nil {
 				return err
 			}
 			if string(in) != string(pattern(300, i)) {

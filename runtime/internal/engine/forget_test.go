@@ -28,9 +28,9 @@ func TestForgetDropsMessages(t *testing.T) {
 	for _, e := range w.engines {
 		for context := range uint32(2) {
 			left = append(left,
-				e.Isend(in(context, 1, 1), 0, pattern(40, int(context)), engine.Standard, 0),
-				e.Isend(in(context, 1, 2), 0, big, engine.Standard, 0),
-				e.Isend(in(context, 1, 3), 0, pattern(9, 3), engine.Synchronous, 0))
+				e.Isend(in(context, 1, 1), 0, pattern(40, int(context)), engine.Standard),
+				e.Isend(in(context, 1, 2), 0, big, engine.Standard),
+				e.Isend(in(context, 1, 3), 0, pattern(9, 3), engine.Synchronous))
 		}
 	}
 	soonTrue(t, func() bool { b.Poll(); return len(b.Unreceived()) == 12 })
@@ -45,7 +45,7 @@ func TestForgetDropsMessages(t *testing.T) {
 	}
 	for source := range w.engines {
 		for tag := 1; tag <= 3; tag++ {
-			_, err := b.Recv(none, in(1, source, tag), 0, make([]byte, 1<<16+1), 0)
+			_, err := b.Recv(none, in(1, source, tag), 0, make([]byte, 1<<16+1))
 			require.NoError(t, err)
 		}
 	}
@@ -67,11 +67,11 @@ func TestForgetDropsMessages(t *testing.T) {
 func TestForgetEndsWhatWaits(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
-	named, wild := e.Irecv(in(5, 1, 1), 0, nil, 0), e.Irecv(in(5, engine.AnySource, engine.AnyTag), 0, nil, 0)
-	other := e.Irecv(in(6, 1, 1), 0, make([]byte, 9), 0)
+	named, wild := e.Irecv(in(5, 1, 1), 0, nil), e.Irecv(in(5, engine.AnySource, engine.AnyTag), 0, nil)
+	other := e.Irecv(in(6, 1, 1), 0, make([]byte, 9))
 	probed := make(chan error, 1)
 	go func() {
-		_, err := e.Probe(none, in(5, 1, 2), 0)
+		_, err := e.Probe(none, in(5, 1, 2))
 		probed <- err
 	}()
 	soonTrue(t, func() bool { return len(e.Blocked()) == 1 })
@@ -83,11 +83,11 @@ func TestForgetEndsWhatWaits(t *testing.T) {
 		require.ErrorIs(t, err, errOver)
 	}
 	require.ErrorIs(t, <-probed, errOver)
-	require.ErrorIs(t, e.Send(none, in(4, 1, 1), 0, nil, engine.Standard, 0), errBroken)
+	require.ErrorIs(t, e.Send(none, in(4, 1, 1), 0, nil, engine.Standard), errBroken)
 	// Operations after Forget work as in a new context, while a lower context is still broken.
-	again := e.Irecv(in(7, 1, 1), 0, make([]byte, 9), 0)
+	again := e.Irecv(in(7, 1, 1), 0, make([]byte, 9))
 	for _, context := range []uint32{6, 7} {
-		require.NoError(t, w.engines[1].Send(none, in(context, 0, 1), 0, pattern(9, 1), engine.Standard, 0))
+		require.NoError(t, w.engines[1].Send(none, in(context, 0, 1), 0, pattern(9, 1), engine.Standard))
 	}
 	for _, h := range []engine.Handle{other, again} {
 		s, err := h.Wait(none)
@@ -104,7 +104,7 @@ func TestForgetEndsAcknowledgements(t *testing.T) {
 	e.MarkDown(1, errBroken)
 	var lost *engine.PeerError
 	receive := func() error {
-		h := e.Irecv(in(5, engine.AnySource, 1), 0, nil, 0)
+		h := e.Irecv(in(5, engine.AnySource, 1), 0, nil)
 		defer h.Cancel()
 		if !h.Look() {
 			return nil
@@ -127,29 +127,29 @@ func TestCloseContexts(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
 	// After this send, later sends can complete at once.
-	require.NoError(t, e.Send(none, in(4, 1, 1), 0, nil, engine.Standard, 0))
-	posted := e.Irecv(in(5, 1, 1), 0, nil, 0)
+	require.NoError(t, e.Send(none, in(4, 1, 1), 0, nil, engine.Standard))
+	posted := e.Irecv(in(5, 1, 1), 0, nil)
 	e.Break(6, errBroken)
 	e.CloseContexts(errOver, 5, 6)
 	_, err := posted.Wait(none)
 	require.ErrorIs(t, err, errOver)
 	for context, want := range map[uint32]error{5: errOver, 6: errOver} {
-		_, err = e.Recv(none, in(context, 1, 1), 0, nil, 0)
+		_, err = e.Recv(none, in(context, 1, 1), 0, nil)
 		require.ErrorIs(t, err, want)
-		require.ErrorIs(t, e.Send(none, in(context, 1, 1), 0, nil, engine.Standard, 0), want)
-		_, err = e.Probe(none, in(context, engine.AnySource, engine.AnyTag), 0)
+		require.ErrorIs(t, e.Send(none, in(context, 1, 1), 0, nil, engine.Standard), want)
+		_, err = e.Probe(none, in(context, engine.AnySource, engine.AnyTag))
 		require.ErrorIs(t, err, want)
 	}
 	for _, context := range []uint32{4, 7} { // contexts below and above the closed ones
-		require.NoError(t, e.Send(none, in(context, 0, 1), 0, nil, engine.Standard, 0))
-		_, err = e.Recv(none, in(context, 0, 1), 0, nil, 0)
+		require.NoError(t, e.Send(none, in(context, 0, 1), 0, nil, engine.Standard))
+		_, err = e.Recv(none, in(context, 0, 1), 0, nil)
 		require.NoError(t, err)
 	}
 	e.Forget(func(context uint32) bool { return context == 5 }, errOver)
-	require.NoError(t, e.Send(none, in(5, 0, 1), 0, nil, engine.Standard, 0))
-	_, err = e.Recv(none, in(5, 0, 1), 0, nil, 0)
+	require.NoError(t, e.Send(none, in(5, 0, 1), 0, nil, engine.Standard))
+	_, err = e.Recv(none, in(5, 0, 1), 0, nil)
 	require.NoError(t, err)
-	_, err = e.Recv(none, in(6, 1, 1), 0, nil, 0)
+	_, err = e.Recv(none, in(6, 1, 1), 0, nil)
 	require.ErrorIs(t, err, errOver)
 }
 
@@ -159,24 +159,24 @@ func TestMessagesForClosedContexts(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	a, b := w.engines[0], w.engines[1]
 	b.CloseContexts(errOver, 5)
-	require.ErrorIs(t, a.Send(none, in(5, 1, 1), 0, nil, engine.Synchronous, 0), engine.ErrForgotten)
-	require.ErrorIs(t, a.Send(none, in(5, 1, 1), 0, make([]byte, 1<<16), engine.Standard, 0), engine.ErrForgotten)
+	require.ErrorIs(t, a.Send(none, in(5, 1, 1), 0, nil, engine.Synchronous), engine.ErrForgotten)
+	require.ErrorIs(t, a.Send(none, in(5, 1, 1), 0, make([]byte, 1<<16), engine.Standard), engine.ErrForgotten)
 	// More messages than the credit: messages that wait for credit are dropped too.
 	for range 100 {
-		if err := a.Send(none, in(5, 1, 1), 0, make([]byte, 4096), engine.Standard, 0); err != nil {
+		if err := a.Send(none, in(5, 1, 1), 0, make([]byte, 4096), engine.Standard); err != nil {
 			require.ErrorIs(t, err, engine.ErrForgotten)
 		}
 	}
-	require.NoError(t, a.Send(none, in(6, 1, 1), 0, nil, engine.Standard, 0))
-	_, err := b.Recv(none, in(6, 0, 1), 0, nil, 0)
+	require.NoError(t, a.Send(none, in(6, 1, 1), 0, nil, engine.Standard))
+	_, err := b.Recv(none, in(6, 0, 1), 0, nil)
 	require.NoError(t, err)
 	require.Empty(t, b.Unreceived())
 	held, messages := b.Held()
 	require.Zero(t, messages)
 	require.Less(t, held, 1<<10)
 	b.Forget(func(context uint32) bool { return context == 5 }, errOver)
-	require.NoError(t, a.Send(none, in(5, 1, 1), 0, nil, engine.Standard, 0))
-	_, err = b.Recv(none, in(5, 0, 1), 0, nil, 0)
+	require.NoError(t, a.Send(none, in(5, 1, 1), 0, nil, engine.Standard))
+	_, err = b.Recv(none, in(5, 0, 1), 0, nil)
 	require.NoError(t, err)
 }
 
@@ -185,7 +185,7 @@ func TestMessagesForClosedContexts(t *testing.T) {
 func TestAbortedEnginesForgetInSilence(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	a, b := w.engines[0], w.engines[1]
-	send := a.Isend(in(5, 1, 1), 0, pattern(9, 3), engine.Synchronous, 0)
+	send := a.Isend(in(5, 1, 1), 0, pattern(9, 3), engine.Synchronous)
 	soonTrue(t, func() bool { b.Poll(); return len(b.Unreceived()) == 1 })
 	b.Abort(errOver)
 	b.CloseContexts(errOver, 5)

@@ -5,8 +5,8 @@ import "github.com/gorun-hpc/gorun/transport"
 // sendGiven sends the bytes of arena memory by a protocol other than handover. If it returns true, the
 // request owns the memory until the bytes are transferred. No goroutine waits for the request. mu is
 // held.
-func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte, pc uintptr) (bool, error) {
-	r := e.startSend(to, t, buf, Standard, pc)
+func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte) (bool, error) {
+	r := e.startSend(to, t, buf, Standard)
 	r.gift = k.Addr
 	if r.phase != phaseDone {
 		r.given = true

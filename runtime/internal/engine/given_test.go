@@ -45,7 +45,7 @@ func (l ledger) keep(c *engine.Config) {
 // settled waits until a rank has got back want pieces of memory, and returns the counts.
 func (l ledger) settled(t *testing.T, e *engine.Engine, rank, want int) map[uint64]int {
 	t.Helper()
-	require.NoError(t, e.Await(none, func() bool { return len(l[rank]) == want }, 0, "release"))
+	require.NoError(t, e.Await(none, func() bool { return len(l[rank]) == want }, "release"))
 	return l[rank]
 }
 
@@ -54,13 +54,13 @@ func (l ledger) settled(t *testing.T, e *engine.Engine, rank, want int) map[uint
 func giveAround(rank, size int, e *engine.Engine) error {
 	for i, n := range givenLengths {
 		to := engine.Match{Peer: (rank + 1) % size, Tag: i}
-		if _, err := e.SendHandover(none, to, 0, transport.Key{Addr: uint64(i)}, pattern(n, rank+i), 0); err != nil {
+		if _, err := e.SendHandover(none, to, 0, transport.Key{Addr: uint64(i)}, pattern(n, rank+i)); err != nil {
 			return err
 		}
 	}
 	from := (rank + size - 1) % size
 	for i, n := range givenLengths {
-		m, err := e.RecvMessage(none, engine.Match{Peer: from, Tag: i}, 0)
+		m, err := e.RecvMessage(none, engine.Match{Peer: from, Tag: i})
 		if err != nil {
 			return err
 		}
@@ -114,10 +114,10 @@ func TestHandoverWhereMemoryCannotChangeHands(t *testing.T) {
 		k := w.fake.Arena(0).Key(0)
 		w.each(t, func(rank int, e *engine.Engine) error {
 			if rank == 0 {
-				_, err := e.SendHandover(none, at(1, 1), 0, k, mem, 0)
+				_, err := e.SendHandover(none, at(1, 1), 0, k, mem)
 				return err
 			}
-			m, err := e.RecvMessage(none, at(0, 1), 0)
+			m, err := e.RecvMessage(none, at(0, 1))
 			if err != nil || string(m.Bytes) != string(pattern(n, i)) {
 				return fmt.Errorf("not what was sent: %w", err)
 			}
@@ -148,7 +148,7 @@ func TestGivenMemoryComesBackOnce(t *testing.T) {
 			to := engine.Match{Peer: 1, Context: 7}
 			long := pattern(100_000, 1)
 			for i := range uint64(3) {
-				reads, err := w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: i}, long, 0)
+				reads, err := w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: i}, long)
 				require.NoError(t, err)
 				require.True(t, reads)
 			}
@@ -161,7 +161,7 @@ func TestGivenMemoryComesBackOnce(t *testing.T) {
 			if name == "death of the peer" {
 				require.Equal(t, 3, taken, "before Lost takes back what the peer held")
 			}
-			_, err := w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: 9}, long, 0)
+			_, err := w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: 9}, long)
 			require.Error(t, err)
 			require.Len(t, back[0], 3, "after an error it is the caller's")
 		})
@@ -180,7 +180,7 @@ func TestGivenMemoryThatStillMovesIsTakenBack(t *testing.T) {
 	back.keep(&c)
 	e, err := engine.New(c)
 	require.NoError(t, err)
-	_, err = e.SendHandover(none, engine.Match{Peer: 1}, 0, transport.Key{Addr: 5}, make([]byte, 200), 0)
+	_, err = e.SendHandover(none, engine.Match{Peer: 1}, 0, transport.Key{Addr: 5}, make([]byte, 200))
 	require.NoError(t, err)
 	require.Len(t, s.sent, 1)
 	clearance := make([]byte, 28)

@@ -14,8 +14,8 @@ import (
 func TestTakenHandleLeavesTheNextOperationAlone(t *testing.T) {
 	e := newWorld(t, 1, transporttest.FakeOptions{}, nil).engines[0]
 	self := engine.Match{Peer: 0, Tag: 1}
-	send := func() { require.NoError(t, e.Send(none, self, 0, []byte{5}, engine.Standard, 0)) }
-	old := e.Irecv(self, 0, make([]byte, 1), 0)
+	send := func() { require.NoError(t, e.Send(none, self, 0, []byte{5}, engine.Standard)) }
+	old := e.Irecv(self, 0, make([]byte, 1))
 	require.False(t, old.Taken())
 	send()
 	require.True(t, old.Done())
@@ -23,7 +23,7 @@ func TestTakenHandleLeavesTheNextOperationAlone(t *testing.T) {
 	require.NoError(t, err)
 
 	buf := make([]byte, 1)
-	next := e.Irecv(self, 0, buf, 0)
+	next := e.Irecv(self, 0, buf)
 	require.True(t, old.Taken())
 	require.True(t, old.Done())
 	require.True(t, old.Look())
@@ -50,13 +50,13 @@ func TestTakenHandleLeavesTheNextOperationAlone(t *testing.T) {
 func TestHandleOfARecordWhoseGenerationsAreUsedUp(t *testing.T) {
 	e := newWorld(t, 1, transporttest.FakeOptions{}, nil).engines[0]
 	self := engine.Match{Peer: 0, Tag: 1}
-	first := e.Irecv(self, 0, make([]byte, 1), 0)
+	first := e.Irecv(self, 0, make([]byte, 1))
 	last := first.Age()
 	for i := range byte(4) {
 		buf := make([]byte, 1)
 		next := last
 		if i > 0 {
-			next = e.Irecv(self, 0, buf, 0)
+			next = e.Irecv(self, 0, buf)
 			require.True(t, last.Taken())
 			last.Cancel()
 		}
@@ -65,7 +65,7 @@ func TestHandleOfARecordWhoseGenerationsAreUsedUp(t *testing.T) {
 		_, err := first.Wait(none)
 		require.ErrorIs(t, err, engine.ErrTaken)
 		require.False(t, next.Done())
-		require.NoError(t, e.Send(none, self, 0, []byte{i}, engine.Standard, 0))
+		require.NoError(t, e.Send(none, self, 0, []byte{i}, engine.Standard))
 		_, err = next.Wait(none)
 		require.NoError(t, err)
 		if i > 0 {

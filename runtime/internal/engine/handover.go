@@ -28,7 +28,7 @@ type Message struct {
 // receiver. After an error the memory still belongs to the caller. reads reports whether the engine
 // may still read buf after the call, until it calls Config.Release.
 func (e *Engine) SendHandover(
-	ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr,
+	ctx context.Context, to Match, t Type, k transport.Key, buf []byte,
 ) (reads bool, err error) {
 	if ctx != nil && ctx.Err() != nil {
 		return false, &CancelError{Op: opNames[opSendHandover], Cause: context.Cause(ctx)}
@@ -39,14 +39,14 @@ func (e *Engine) SendHandover(
 	if e.handOverNow(to, t, k, len(buf)) {
 		return false, nil
 	}
-	return e.handOver(ctx, to, t, k, buf, pc)
+	return e.handOver(ctx, to, t, k, buf)
 }
 
 // handOver does the work of SendHandover if the fast path is impossible. mu is held.
 func (e *Engine) handOver(
-	ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr,
+	ctx context.Context, to Match, t Type, k transport.Key, buf []byte,
 ) (reads bool, err error) {
-	r := e.newRequest(opSendHandover, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
+	r := e.newRequest(opSendHandover, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf)
 	p, err := e.destination(r, to)
 	if err != nil {
 		e.complete(r, err)
@@ -59,7 +59,7 @@ func (e *Engine) handOver(
 	if p.tr != nil && !p.caps.Handover {
 		e.complete(r, nil)
 		_, _ = e.free(r)
-		return e.sendGiven(to, t, k, buf, pc)
+		return e.sendGiven(to, t, k, buf)
 	}
 	e.note(r)
 	h := header{kind: kindHandover, context: to.Context, tag: int32(to.Tag), typ: t}
@@ -105,10 +105,10 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 // handed the message over, the memory belongs to the sender's arena. Otherwise it is new memory of
 // this process. The caller has to call Message.Release. The error is a *MemoryError if there is no
 // memory; then only this message is lost.
-func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Message, error) {
+func (e *Engine) RecvMessage(ctx context.Context, from Match) (Message, error) {
 	e.lock()
 	defer e.unlock()
-	r := e.startReceive(opRecvMessage, from, 0, nil, pc)
+	r := e.startReceive(opRecvMessage, from, 0, nil)
 	e.noteStarted(r)
 	return e.awaitMessage(ctx, r)
 }

@@ -42,7 +42,7 @@ func TestEngineThatEndsDuringAPollEndsTheWait(t *testing.T) {
 			Wait: engine.WaitPolicy{Spin: time.Minute},
 		})
 		require.NoError(t, err)
-		require.ErrorIs(t, e.Await(ctx, func() bool { return false }, 0, "wait"), errBroken, "after %d polls", polls)
+		require.ErrorIs(t, e.Await(ctx, func() bool { return false }, "wait"), errBroken, "after %d polls", polls)
 		e.Close()
 	}
 }
@@ -81,8 +81,8 @@ func TestBrokenFramesEndTheirPeerAndNothingElse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, e := newStranger(t)
 			e.SetActorReceiver(new(bomb))
-			hurt := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
-			well := e.Irecv(engine.Match{Peer: 2, Tag: 1}, 0, nil, 0)
+			hurt := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, nil)
+			well := e.Irecv(engine.Match{Peer: 2, Tag: 1}, 0, nil)
 			s.frames = append(s.frames, c.f, strange{2, transport.Header{A: 1, B: 1}, nil})
 			_, err := hurt.Wait(none)
 			var lost *engine.PeerError
@@ -112,7 +112,7 @@ func TestFloodBeyondCreditEndsThePeer(t *testing.T) {
 func TestDamageWhileBytesMove(t *testing.T) {
 	for _, n := range []int{100, 1000} {
 		s, e := newStranger(t)
-		r := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, make([]byte, n), 0)
+		r := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, make([]byte, n))
 		body := make([]byte, 24)
 		binary.LittleEndian.PutUint64(body, uint64(n))
 		s.frames = append(s.frames, strange{1, transport.Header{A: 0x202, B: 1, C: 5}, body})
@@ -136,7 +136,7 @@ func TestUnrequestedData(t *testing.T) {
 	var rs []engine.Handle
 	// Two of the three Gets run at a time.
 	for range 3 {
-		rs = append(rs, e.Irecv(m, 0, make([]byte, 64), 0))
+		rs = append(rs, e.Irecv(m, 0, make([]byte, 64)))
 		body := make([]byte, 24)
 		binary.LittleEndian.PutUint64(body, 64)
 		s.frames = append(s.frames, strange{1, transport.Header{A: 0x202, B: 1, C: 5}, body})
@@ -160,10 +160,10 @@ func TestDataForASend(t *testing.T) {
 	binary.LittleEndian.PutUint64(body, 8)
 	s.frames = append(s.frames,
 		strange{1, transport.Header{A: 2, B: 1, C: 5}, body}, strange{1, transport.Header{A: 5, C: 1}, make([]byte, 8)})
-	_, err := e.Recv(none, m, 0, make([]byte, 8), 0)
+	_, err := e.Recv(none, m, 0, make([]byte, 8))
 	require.NoError(t, err)
 	out := make([]byte, 300)
-	r := e.Isend(m, 0, out, engine.Standard, 0)
+	r := e.Isend(m, 0, out, engine.Standard)
 	id := uint64(uint32(s.sent[len(s.sent)-1].C))
 	s.frames = append(s.frames, strange{1, transport.Header{A: 5, C: id}, []byte("12345678")})
 	_, err = r.Wait(none)
@@ -179,10 +179,10 @@ func TestLengthsOf64Bits(t *testing.T) {
 		body := make([]byte, 24)
 		binary.LittleEndian.PutUint64(body, uint64(n))
 		s.frames = append(s.frames, strange{1, transport.Header{A: 0x202, B: 1, C: 5}, body})
-		m, err := e.Mprobe(none, engine.Match{Peer: 1, Tag: 1}, 0)
+		m, err := e.Mprobe(none, engine.Match{Peer: 1, Tag: 1})
 		require.NoError(t, err)
 		require.Equal(t, n, m.Status().Bytes)
-		_, err = m.Recv(none, 0, make([]byte, 100), 0)
+		_, err = m.Recv(none, 0, make([]byte, 100))
 		var short *engine.TruncatedError
 		require.ErrorAs(t, err, &short)
 		require.Equal(t, n, short.Sent)
@@ -197,13 +197,13 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 	for how, receive := range map[string]func(s *stranger, e *engine.Engine, f strange) error{
 		"posted": func(s *stranger, e *engine.Engine, f strange) error {
 			s.frames = append(s.frames, f)
-			_, err := e.RecvMessage(none, m, 0)
+			_, err := e.RecvMessage(none, m)
 			return err
 		},
 		"unexpected": func(s *stranger, e *engine.Engine, f strange) error {
 			s.frames = append(s.frames, f)
 			e.Iprobe(engine.Match{Peer: 2, Tag: 1})
-			_, err := e.RecvMessage(none, m, 0)
+			_, err := e.RecvMessage(none, m)
 			return err
 		},
 	} {
@@ -227,9 +227,9 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 						require.Equal(t, uint64(6), s.sent[len(s.sent)-1].A, "the sender hears that it has ended")
 					}
 					// The engine continues to work.
-					require.NoError(t, e.Send(none, engine.Match{Peer: 2, Tag: 1}, 0, []byte("x"), engine.Standard, 0))
+					require.NoError(t, e.Send(none, engine.Match{Peer: 2, Tag: 1}, 0, []byte("x"), engine.Standard))
 					s.frames = append(s.frames, strange{2, transport.Header{A: 1, B: 1}, []byte("x")})
-					_, err = e.Recv(none, engine.Match{Peer: 2, Tag: 1}, 0, make([]byte, 1), 0)
+					_, err = e.Recv(none, engine.Match{Peer: 2, Tag: 1}, 0, make([]byte, 1))
 					require.NoError(t, err)
 					require.True(t, e.Idle())
 				})
@@ -274,10 +274,10 @@ func FuzzFrames(f *testing.F) {
 		defer hung.Stop()
 		m := engine.Match{Peer: 1, Tag: 1, Context: 1}
 		rs := []engine.Handle{
-			e.Isend(m, 0, make([]byte, 100), engine.Standard, 0),
-			e.Isend(m, 0, make([]byte, 8), engine.Synchronous, 0),
-			e.Irecv(m, 3, make([]byte, 100), 0),
-			e.Irecv(engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag, Context: 1}, 70, make([]byte, 20), 0),
+			e.Isend(m, 0, make([]byte, 100), engine.Standard),
+			e.Isend(m, 0, make([]byte, 8), engine.Synchronous),
+			e.Irecv(m, 3, make([]byte, 100)),
+			e.Irecv(engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag, Context: 1}, 70, make([]byte, 20)),
 		}
 		var messages sync.WaitGroup
 		take := func(receive func() (engine.Message, error)) {
@@ -289,7 +289,7 @@ func FuzzFrames(f *testing.F) {
 			})
 		}
 		take(func() (engine.Message, error) {
-			return e.RecvMessage(none, engine.Match{Peer: 1, Tag: 2, Context: 1}, 0)
+			return e.RecvMessage(none, engine.Match{Peer: 1, Tag: 2, Context: 1})
 		})
 		for len(script) >= 11 {
 			h := transport.Header{
@@ -304,7 +304,7 @@ func FuzzFrames(f *testing.F) {
 			require.NoError(t, s.tell(e, strange{1, h, body}))
 			g, ok, err := e.Improbe(engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag, Context: 1})
 			if ok && err == nil {
-				rs = append(rs, g.Irecv(3, make([]byte, 100), 0))
+				rs = append(rs, g.Irecv(3, make([]byte, 100)))
 			}
 		}
 		e.MarkDown(1, transport.ErrDamaged)
@@ -319,10 +319,10 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 		self := engine.Match{Peer: 0, Tag: 1}
-		if err := e.Send(none, self, 0, nil, engine.Standard, 0); err != nil {
+		if err := e.Send(none, self, 0, nil, engine.Standard); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Recv(none, self, 0, nil, 0); err != nil {
+		if _, err := e.Recv(none, self, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		messages.Wait()

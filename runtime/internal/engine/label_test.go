@@ -19,8 +19,8 @@ func TestLabelsAgreeWhenTheyAreTheSame(t *testing.T) {
 			for _, want := range []uint32{5, 6} {
 				t.Run(fmt.Sprintf("%d bytes to %d/%d", size, to, want), func(t *testing.T) {
 					in := make([]byte, size)
-					r := w.engines[to].Irecv(at(0, 1), engine.TypeLabel|engine.Type(want), in, 0)
-					send := w.engines[0].Isend(at(to, 1), engine.TypeLabel|5, pattern(size, 1), engine.Standard, 0)
+					r := w.engines[to].Irecv(at(0, 1), engine.TypeLabel|engine.Type(want), in)
+					send := w.engines[0].Isend(at(to, 1), engine.TypeLabel|5, pattern(size, 1), engine.Standard)
 					_, err := r.Wait(none)
 					_, sent := send.Wait(none)
 					require.NoError(t, sent)

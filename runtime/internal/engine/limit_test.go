@@ -29,7 +29,7 @@ func numbered(number, size int) []byte {
 func sendNumbered(w *world, sizes []int, tag int) []engine.Handle {
 	sends := make([]engine.Handle, len(sizes))
 	for i, n := range sizes {
-		sends[i] = w.engines[0].Isend(engine.Match{Peer: 1, Tag: tag}, 0, numbered(i, n), engine.Standard, 0)
+		sends[i] = w.engines[0].Isend(engine.Match{Peer: 1, Tag: tag}, 0, numbered(i, n), engine.Standard)
 	}
 	return sends
 }
@@ -37,7 +37,7 @@ func sendNumbered(w *world, sizes []int, tag int) []engine.Handle {
 // recvNumbered receives and checks message i of sendNumbered.
 func recvNumbered(w *world, i, size, tag int) error {
 	buf := make([]byte, size+1)
-	s, err := w.engines[1].Recv(none, engine.Match{Peer: 0, Tag: tag}, 0, buf, 0)
+	s, err := w.engines[1].Recv(none, engine.Match{Peer: 0, Tag: tag}, 0, buf)
 	if err == nil && (s.Bytes != size || !bytes.Equal(buf[:size], numbered(i, size))) {
 		err = fmt.Errorf("message %d of %d bytes: got %d, or other contents", i, size, s.Bytes)
 	}

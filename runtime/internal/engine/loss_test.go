@@ -24,10 +24,10 @@ func TestAnySourceEndsUntilTheDeathIsAcknowledged(t *testing.T) {
 	})
 	e := w.engines[0]
 	anyOf := func(number uint32) engine.Handle {
-		return e.Irecv(engine.Match{Context: number, Peer: engine.AnySource, Tag: 1}, 0, make([]byte, 4), 0)
+		return e.Irecv(engine.Match{Context: number, Peer: engine.AnySource, Tag: 1}, 0, make([]byte, 4))
 	}
 	a, b, foreign := anyOf(1), anyOf(1), anyOf(9)
-	named := e.Irecv(engine.Match{Context: 9, Peer: 2, Tag: 1}, 0, nil, 0)
+	named := e.Irecv(engine.Match{Context: 9, Peer: 2, Tag: 1}, 0, nil)
 	w.fake.Kill(2, errors.New("killed"))
 	require.Eventually(t, func() bool { e.Iprobe(at(1, 9)); return len(lost) == 1 }, 1e10, 1)
 	require.Equal(t, []int{2}, lost)
@@ -49,7 +49,7 @@ func TestAnySourceEndsUntilTheDeathIsAcknowledged(t *testing.T) {
 
 	// Context 2 has not acknowledged the loss. Its next receive ends with the loss if it finds no
 	// message.
-	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 2, Peer: 0, Tag: 1}, 0, []byte("m"), engine.Standard, 0))
+	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 2, Peer: 0, Tag: 1}, 0, []byte("m"), engine.Standard))
 	for range 10 {
 		e.Iprobe(at(1, 9))
 	}
@@ -67,7 +67,7 @@ func TestAnySourceEndsUntilTheDeathIsAcknowledged(t *testing.T) {
 		r engine.Handle
 		c uint32
 	}{{b, 1}, {c, 2}, {foreign, 9}} {
-		require.NoError(t, w.engines[3].Send(none, engine.Match{Context: r.c, Peer: 0, Tag: 1}, 0, []byte("live"), engine.Standard, 0))
+		require.NoError(t, w.engines[3].Send(none, engine.Match{Context: r.c, Peer: 0, Tag: 1}, 0, []byte("live"), engine.Standard))
 		s, err := w.finish(t, r.r)
 		require.NoError(t, err)
 		require.Equal(t, 3, s.Source)
@@ -77,23 +77,23 @@ func TestAnySourceEndsUntilTheDeathIsAcknowledged(t *testing.T) {
 func TestWhatArrivedBeforeTheDeathStaysReceivable(t *testing.T) {
 	w := newWorldOf(t, 2, transporttest.FakeOptions{NoPut: true}, false, nil)
 	e := w.engines[0]
-	small := w.engines[1].Isend(at(0, 1), 0, pattern(20, 1), engine.Standard, 0)
-	long := w.engines[1].Isend(at(0, 1), 0, pattern(20_000, 1), engine.Standard, 0)
+	small := w.engines[1].Isend(at(0, 1), 0, pattern(20, 1), engine.Standard)
+	long := w.engines[1].Isend(at(0, 1), 0, pattern(20_000, 1), engine.Standard)
 	w.step(10)
 	w.fake.Kill(1, errors.New("killed"))
 	for range 50 {
 		e.Iprobe(nowhere)
 	}
 	in := make([]byte, 20_000)
-	s, err := e.Recv(none, at(1, 1), 0, in, 0)
+	s, err := e.Recv(none, at(1, 1), 0, in)
 	require.NoError(t, err)
 	require.Equal(t, pattern(20, 1), in[:s.Bytes])
-	_, err = e.Recv(none, at(1, 1), 0, in, 0) // the bytes of this message are lost
+	_, err = e.Recv(none, at(1, 1), 0, in) // the bytes of this message are lost
 	var down *engine.PeerError
 	require.ErrorAs(t, err, &down)
-	_, err = e.Probe(none, at(1, 1), 0)
+	_, err = e.Probe(none, at(1, 1))
 	require.ErrorAs(t, err, &down)
-	_, err = e.SendHandover(none, at(1, 1), 0, transport.Key{}, nil, 0)
+	_, err = e.SendHandover(none, at(1, 1), 0, transport.Key{}, nil)
 	require.Error(t, err)
 	for _, r := range []engine.Handle{small, long} {
 		r.Cancel()
@@ -107,10 +107,10 @@ func TestMarkDownEndsWhoWaits(t *testing.T) {
 	defer cancel()
 	anybody := engine.Match{Context: 2, Peer: engine.AnySource, Tag: 1}
 	waits := []func() error{
-		func() error { _, err := e.Recv(ctx, at(1, 1), 0, nil, 0); return err },
-		func() error { _, err := e.Probe(ctx, at(1, 2), 0); return err },
-		func() error { _, err := e.Mprobe(ctx, at(1, 3), 0); return err },
-		func() error { _, err := e.Probe(ctx, anybody, 0); return err },
+		func() error { _, err := e.Recv(ctx, at(1, 1), 0, nil); return err },
+		func() error { _, err := e.Probe(ctx, at(1, 2)); return err },
+		func() error { _, err := e.Mprobe(ctx, at(1, 3)); return err },
+		func() error { _, err := e.Probe(ctx, anybody); return err },
 	}
 	done := make(chan error, len(waits))
 	for _, wait := range waits {
@@ -124,8 +124,8 @@ func TestMarkDownEndsWhoWaits(t *testing.T) {
 	for range waits {
 		require.ErrorIs(t, <-done, cause)
 	}
-	r := e.Irecv(at(2, 1), 0, nil, 0)
-	require.NoError(t, w.engines[2].Send(none, at(0, 1), 0, nil, engine.Synchronous, 0))
+	r := e.Irecv(at(2, 1), 0, nil)
+	require.NoError(t, w.engines[2].Send(none, at(0, 1), 0, nil, engine.Synchronous))
 	_, err := r.Wait(none)
 	require.NoError(t, err)
 }
@@ -140,7 +140,7 @@ func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends a hang
 			defer cancel()
 			done := make(chan error, 1)
-			go func() { _, err := e.Probe(ctx, from, 0); done <- err }()
+			go func() { _, err := e.Probe(ctx, from); done <- err }()
 			for len(e.Blocked()) == 0 {
 				goruntime.Gosched()
 			}
@@ -149,7 +149,7 @@ func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 				s.frames = append(s.frames, strange{peer: 1, h: transport.Header{A: 2 | 1<<32, B: 9}, body: make([]byte, 24)})
 				s.down = append(s.down, 1)
 				return true
-			}, 0, "tell"))
+			}, "tell"))
 			var down *engine.PeerError
 			require.ErrorAs(t, <-done, &down)
 			require.Equal(t, 1, down.Rank)
@@ -162,7 +162,7 @@ func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 func TestMarkDownAfterLoss(t *testing.T) {
 	s, e := newStranger(t)
 	s.MarkDown(1, transport.ErrDamaged)
-	_, err := e.Recv(none, at(1, 1), 0, nil, 0)
+	_, err := e.Recv(none, at(1, 1), 0, nil)
 	require.ErrorIs(t, err, transport.ErrDamaged)
 	require.Empty(t, s.down)
 	e.MarkDown(1, errors.New("signal 9"))
@@ -186,11 +186,11 @@ func TestStatusOfAReceiveWithoutAMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 			e := w.engines[0]
-			require.NoError(t, w.engines[1].Send(none, at(0, 3), 5, []byte("before"), engine.Standard, 0))
-			s, err := e.Recv(none, at(1, 3), 5, make([]byte, 6), 0)
+			require.NoError(t, w.engines[1].Send(none, at(0, 3), 5, []byte("before"), engine.Standard))
+			s, err := e.Recv(none, at(1, 3), 5, make([]byte, 6))
 			require.NoError(t, err)
 			require.Equal(t, engine.Status{Source: 1, Tag: 3, Bytes: 6, Type: 5}, s)
-			r := e.Irecv(at(1, 4), 5, make([]byte, 6), 0)
+			r := e.Irecv(at(1, 4), 5, make([]byte, 6))
 			end(w, r)
 			s, err = r.Wait(none)
 			require.Error(t, err)
@@ -203,7 +203,7 @@ func TestStatusOfAReceiveWithoutAMessage(t *testing.T) {
 // bytes are still to come. The receive must return the loss, not the truncation.
 func TestLossDuringATruncatedMessage(t *testing.T) {
 	s, e := newStranger(t)
-	r := e.Irecv(at(1, 9), 0, make([]byte, 100), 0)
+	r := e.Irecv(at(1, 9), 0, make([]byte, 100))
 	announced := make([]byte, 24)
 	announced[0] = 200
 	s.frames = []strange{{peer: 1, h: transport.Header{A: 2 | 1<<32, B: 9}, body: announced}}
@@ -220,8 +220,8 @@ func TestLossDuringATruncatedMessage(t *testing.T) {
 // that memory must return the loss, not the error of the transport.
 func TestLossOfHandedOverMemory(t *testing.T) {
 	receives := map[string]func(e *engine.Engine) error{
-		"RecvMessage": func(e *engine.Engine) error { _, err := e.RecvMessage(none, at(1, 9), 0); return err },
-		"Recv":        func(e *engine.Engine) error { _, err := e.Recv(none, at(1, 9), 0, make([]byte, 8), 0); return err },
+		"RecvMessage": func(e *engine.Engine) error { _, err := e.RecvMessage(none, at(1, 9)); return err },
+		"Recv":        func(e *engine.Engine) error { _, err := e.Recv(none, at(1, 9), 0, make([]byte, 8)); return err },
 	}
 	for name, receive := range receives {
 		s, e := newStranger(t)
@@ -248,13 +248,13 @@ func TestAbortRefusesLaterSends(t *testing.T) {
 	e := w.engines[0]
 	var queued []engine.Handle
 	for range 10 {
-		queued = append(queued, e.Isend(at(1, 1), 0, pattern(100, 1), engine.Standard, 0))
+		queued = append(queued, e.Isend(at(1, 1), 0, pattern(100, 1), engine.Standard))
 	}
 	require.NotEqual(t, engine.Handle{}, queued[9], "the lane is full")
 	reason := errors.New("the job ends")
 	e.Abort(reason)
 	for range 3 {
-		require.ErrorIs(t, e.Send(none, at(1, 1), 0, pattern(100, 1), engine.Standard, 0), reason)
+		require.ErrorIs(t, e.Send(none, at(1, 1), 0, pattern(100, 1), engine.Standard), reason)
 		w.engines[1].Iprobe(nowhere)
 		e.Poll()
 	}

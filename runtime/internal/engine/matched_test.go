@@ -25,7 +25,7 @@ func TestCancelAfterAMatchedProbeIsTooLate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := quiet(t, c.options)
-			send := w.engines[0].Isend(at(1, 4), 0, pattern(c.size, 3), c.mode, 0)
+			send := w.engines[0].Isend(at(1, 4), 0, pattern(c.size, 3), c.mode)
 			var m *engine.Matched
 			for range 1000 {
 				w.step(2)
@@ -41,7 +41,7 @@ func TestCancelAfterAMatchedProbeIsTooLate(t *testing.T) {
 			w.step(20)
 			require.False(t, send.Done())
 			in := make([]byte, c.size)
-			s, err := w.finish(t, m.Irecv(0, in, 0))
+			s, err := w.finish(t, m.Irecv(0, in))
 			require.NoError(t, err)
 			require.Equal(t, c.size, s.Bytes)
 			require.Equal(t, pattern(c.size, 3), in)

@@ -39,7 +39,7 @@ type received struct {
 func (s *store) receiving(ctx context.Context, e *engine.Engine, from engine.Match) chan received {
 	done := make(chan received, 1)
 	go func() {
-		m, err := e.RecvMessage(ctx, from, 0)
+		m, err := e.RecvMessage(ctx, from)
 		done <- received{m, err}
 	}()
 	return done
@@ -112,19 +112,19 @@ func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 				var send engine.Handle
 				var done chan received
 				if !late {
-					send = w.engines[c.from].Isend(at(1, 1), 0, pattern(n, 3), engine.Standard, 0)
+					send = w.engines[c.from].Isend(at(1, 1), 0, pattern(n, 3), engine.Standard)
 				}
 				done = s.receiving(ctx, e, at(c.from, 1))
 				if late {
 					for len(e.Blocked()) == 0 {
 						time.Sleep(100 * time.Microsecond) // interval between two checks
 					}
-					send = w.engines[c.from].Isend(at(1, 1), 0, pattern(n, 3), engine.Standard, 0)
+					send = w.engines[c.from].Isend(at(1, 1), 0, pattern(n, 3), engine.Standard)
 				}
 				require.Equal(t, n, <-s.asked)
 				// Other operations do not wait for the memory.
-				require.NoError(t, w.engines[2].Send(none, at(1, 2), 0, []byte("x"), engine.Standard, 0))
-				_, err := e.Recv(none, at(2, 2), 0, make([]byte, 1), 0)
+				require.NoError(t, w.engines[2].Send(none, at(1, 2), 0, []byte("x"), engine.Standard))
+				_, err := e.Recv(none, at(2, 2), 0, make([]byte, 1))
 				require.NoError(t, err)
 				if c.meantime != nil {
 					c.meantime(w, send, cancel)
@@ -159,8 +159,8 @@ func TestMemoryOfShortMessages(t *testing.T) {
 				c.Allocate = func(n int) ([]byte, error) { return nil, transport.ErrNotSupported }
 			})
 			for _, n := range []int{0, 1, 64, 65, 1000, 64 << 10, 64<<10 + 1} {
-				send := w.engines[0].Isend(at(1, 1), 0, pattern(n, n), engine.Standard, 0)
-				m, err := w.engines[1].RecvMessage(none, at(0, 1), 0)
+				send := w.engines[0].Isend(at(1, 1), 0, pattern(n, n), engine.Standard)
+				m, err := w.engines[1].RecvMessage(none, at(0, 1))
 				if n == 64<<10+1 && name == "rendezvous" {
 					require.ErrorIs(t, err, transport.ErrNotSupported)
 				} else {

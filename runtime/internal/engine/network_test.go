@@ -114,14 +114,14 @@ func TestAnySourceServesEveryTransport(t *testing.T) {
 				switch rank {
 				case 1:
 					for !enough.Load() {
-						if err := e.Send(none, to, 0, []byte("flood"), engine.Standard, 0); err != nil {
+						if err := e.Send(none, to, 0, []byte("flood"), engine.Standard); err != nil {
 							return err
 						}
 					}
-					return e.Send(none, to, 0, []byte("end"), engine.Standard, 0)
+					return e.Send(none, to, 0, []byte("end"), engine.Standard)
 				case 2:
 					for range quiet {
-						if err := e.Send(none, to, 0, []byte("drop"), engine.Synchronous, 0); err != nil {
+						if err := e.Send(none, to, 0, []byte("drop"), engine.Synchronous); err != nil {
 							return err
 						}
 					}
@@ -129,7 +129,7 @@ func TestAnySourceServesEveryTransport(t *testing.T) {
 				}
 				in := make([]byte, 5)
 				for drops := 0; ; {
-					s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
+					s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in)
 					if err != nil {
 						return err
 					}
@@ -161,9 +161,9 @@ func TestFiveGibibytesBetweenNodes(t *testing.T) {
 			in := make([]byte, len(out))
 			newNetworkWorldOf(t, nodes{0, 1}, nil, network).each(t, func(rank int, e *engine.Engine) error {
 				if rank == 0 {
-					return e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, out, engine.Standard, 0)
+					return e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, out, engine.Standard)
 				}
-				s, err := e.Recv(none, engine.Match{Peer: 0, Tag: 1}, 0, in, 0)
+				s, err := e.Recv(none, engine.Match{Peer: 0, Tag: 1}, 0, in)
 				if err == nil && s.Bytes != len(out) {
 					err = fmt.Errorf("%d bytes", s.Bytes)
 				}

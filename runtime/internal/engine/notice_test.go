@@ -42,21 +42,21 @@ func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 	there := engine.Match{Context: 5, Peer: 1, Tag: 0}
 	self := engine.Match{Context: 5, Peer: 0, Tag: 0}
 	calls := map[string]func() error{
-		"receive": func() error { _, err := e.Recv(none, there, 0, nil, 0); return err },
+		"receive": func() error { _, err := e.Recv(none, there, 0, nil); return err },
 		"any source": func() error {
-			_, err := e.Recv(none, engine.Match{Context: 5, Peer: engine.AnySource, Tag: 1}, 0, nil, 0)
+			_, err := e.Recv(none, engine.Match{Context: 5, Peer: engine.AnySource, Tag: 1}, 0, nil)
 			return err
 		},
-		"probe":        func() error { _, err := e.Probe(none, there, 0); return err },
-		"rendezvous":   func() error { return e.Send(none, there, 0, make([]byte, 1<<20), engine.Standard, 0) },
-		"synchronous":  func() error { return e.Send(none, there, 0, nil, engine.Synchronous, 0) },
-		"send to self": func() error { return e.Send(none, self, 0, nil, engine.Synchronous, 0) },
+		"probe":        func() error { _, err := e.Probe(none, there); return err },
+		"rendezvous":   func() error { return e.Send(none, there, 0, make([]byte, 1<<20), engine.Standard) },
+		"synchronous":  func() error { return e.Send(none, there, 0, nil, engine.Synchronous) },
+		"send to self": func() error { return e.Send(none, self, 0, nil, engine.Synchronous) },
 	}
 	ended := make(chan error)
 	for _, call := range calls {
 		go func() { ended <- call() }()
 	}
-	other := e.Irecv(engine.Match{Context: 6, Peer: 1, Tag: 0}, 0, nil, 0)
+	other := e.Irecv(engine.Match{Context: 6, Peer: 1, Tag: 0}, 0, nil)
 	require.Eventually(t, func() bool { return len(e.Blocked()) == len(calls) }, 10*time.Second, time.Millisecond)
 	e.Break(5, broken)
 	e.Break(5, errors.New("later"))
@@ -67,13 +67,12 @@ func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 		require.ErrorIs(t, call(), broken, name)
 	}
 	require.False(t, other.Done())
-	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 6, Peer: 0, Tag: 0}, 0, nil, engine.Standard, 0))
+	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 6, Peer: 0, Tag: 0}, 0, nil, engine.Standard))
 	_, err := other.Wait(none)
 	require.NoError(t, err)
 }
 
-// TestBlockedShowsTheStack checks that the report of a sleeping goroutine has the line of the
-// caller, or of the program counter that was passed.
+// TestBlockedShowsTheStack checks that the report of a sleeping goroutine has the line of the caller.
 func TestBlockedShowsTheStack(t *testing.T) {
 	w := newWorld(t, 1, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
@@ -99,6 +98,6 @@ func TestBlockedShowsTheStack(t *testing.T) {
 
 //go:noinline
 func callerInTheTest(ctx context.Context, e *engine.Engine) error {
-	_, err := e.Recv(ctx, engine.Match{Context: 1, Peer: 0, Tag: 0}, 0, nil, 0)
+	_, err := e.Recv(ctx, engine.Match{Context: 1, Peer: 0, Tag: 0}, 0, nil)
 	return err
 }

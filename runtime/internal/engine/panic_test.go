@@ -118,8 +118,8 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	never := func() bool { return false }
 	iprobe := func(_ *bomb, e *engine.Engine) { e.Iprobe(m) }
-	receive := func(_ *bomb, e *engine.Engine) { e.Recv(none, m, 0, make([]byte, 1000), 0) }
-	message := func(_ *bomb, e *engine.Engine) { e.RecvMessage(none, m, 0) }
+	receive := func(_ *bomb, e *engine.Engine) { e.Recv(none, m, 0, make([]byte, 1000)) }
+	message := func(_ *bomb, e *engine.Engine) { e.RecvMessage(none, m) }
 	stream := func(b *bomb, e *engine.Engine) *engine.Stream {
 		e.SetActorReceiver(b)
 		l, err := e.NewStream(1, nil, nil, nil)
@@ -133,13 +133,13 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	}{
 		{"Poll", nil, receive},
 		{"Poll", nil, iprobe},
-		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Irecv(m, 0, nil, 0).Test() }},
-		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Irecv(m, 0, nil, 0).Look() }},
-		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.WaitAll(none, []engine.Handle{e.Irecv(m, 0, nil, 0)}) }},
-		{"Poll", nil, func(_ *bomb, e *engine.Engine) { waitAny(none, e, e.Irecv(m, 0, nil, 0)) }},
+		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Irecv(m, 0, nil).Test() }},
+		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Irecv(m, 0, nil).Look() }},
+		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.WaitAll(none, []engine.Handle{e.Irecv(m, 0, nil)}) }},
+		{"Poll", nil, func(_ *bomb, e *engine.Engine) { waitAny(none, e, e.Irecv(m, 0, nil)) }},
 		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Improbe(m) }},
-		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Probe(none, m, 0) }},
-		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Await(none, never, 0, "word") }},
+		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Probe(none, m) }},
+		{"Poll", nil, func(_ *bomb, e *engine.Engine) { e.Await(none, never, "word") }},
 		{"Arm", nil, receive},
 		{"Prepare", nil, receive},
 		{"Yield", nil, receive},
@@ -148,36 +148,36 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			b.slept = cancel // cancels after the transports are armed
-			e.Recv(ctx, m, 0, nil, 0)
+			e.Recv(ctx, m, 0, nil)
 		}},
-		{"Endpoint", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard, 0) }},
-		{"Caps", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard, 0) }},
-		{"Send", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard, 0) }},
-		{"Send", func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard, 0) }, func(_ *bomb, e *engine.Engine) {
-			e.Isend(m, 0, nil, engine.Standard, 0)
+		{"Endpoint", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard) }},
+		{"Caps", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard) }},
+		{"Send", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard) }},
+		{"Send", func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard) }, func(_ *bomb, e *engine.Engine) {
+			e.Isend(m, 0, nil, engine.Standard)
 		}},
 		{"Send", nil, func(_ *bomb, e *engine.Engine) { e.Notify(1, 1, nil) }},
-		{"Send", nil, func(_ *bomb, e *engine.Engine) { e.SendHandover(none, m, 0, transport.Key{}, nil, 0) }},
-		{"Expose", nil, func(_ *bomb, e *engine.Engine) { e.Isend(m, 0, make([]byte, 1000), engine.Standard, 0) }},
+		{"Send", nil, func(_ *bomb, e *engine.Engine) { e.SendHandover(none, m, 0, transport.Key{}, nil) }},
+		{"Expose", nil, func(_ *bomb, e *engine.Engine) { e.Isend(m, 0, make([]byte, 1000), engine.Standard) }},
 		{"Conceal", nil, func(b *bomb, e *engine.Engine) {
-			h := e.Isend(m, 0, make([]byte, 1000), engine.Standard, 0)
+			h := e.Isend(m, 0, make([]byte, 1000), engine.Standard)
 			b.frames = append(b.frames, strange{1, transport.Header{A: 6, C: uint64(uint32(b.sent[len(b.sent)-1].C))}, nil})
 			h.Wait(none)
 		}},
 		{"Get", func(b *bomb, _ *engine.Engine) { b.announce(0x202, 1000) }, receive},
 		{"Map", func(b *bomb, _ *engine.Engine) { b.announce(3, 1000) }, receive},
 		{"Allocate", func(b *bomb, _ *engine.Engine) { b.announce(0x202, 1<<20) }, message},
-		{"TypeName", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 70, nil, engine.Standard, 0) }},
+		{"TypeName", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 70, nil, engine.Standard) }},
 		{"Member", func(b *bomb, _ *engine.Engine) { b.down = append(b.down, 1) }, func(_ *bomb, e *engine.Engine) {
-			e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, nil, 0)
+			e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, nil)
 		}},
 		{"Lost", func(b *bomb, _ *engine.Engine) { b.down = append(b.down, 1) }, iprobe},
 		{"MarkDown", func(b *bomb, _ *engine.Engine) { b.announce(200, 0) }, iprobe},
 		{"Release", nil, func(_ *bomb, e *engine.Engine) {
 			self := engine.Match{Peer: 0, Tag: 1}
-			_, err := e.SendHandover(none, self, 0, transport.Key{}, nil, 0)
+			_, err := e.SendHandover(none, self, 0, transport.Key{}, nil)
 			require.NoError(t, err)
-			g, err := e.RecvMessage(none, self, 0)
+			g, err := e.RecvMessage(none, self)
 			require.NoError(t, err)
 			g.Release()
 		}},
@@ -189,7 +189,7 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 		}, iprobe},
 		{"Closed", func(b *bomb, e *engine.Engine) { e.SetActorReceiver(b); b.announce(18, 0) }, iprobe},
 		{"Lost of the actor receiver", func(b *bomb, e *engine.Engine) { e.SetActorReceiver(b); b.down = append(b.down, 1) }, iprobe},
-		{"done", nil, func(b *bomb, e *engine.Engine) { e.Await(none, func() bool { b.at("done"); return false }, 0, "word") }},
+		{"done", nil, func(b *bomb, e *engine.Engine) { e.Await(none, func() bool { b.at("done"); return false }, "word") }},
 		{"ready", nil, func(b *bomb, e *engine.Engine) {
 			ready := func() bool { b.at("ready"); return false }
 			e.Serve(ready, ready, func() engine.Next { return engine.Stay })
@@ -221,8 +221,8 @@ func answers(t *testing.T, e *engine.Engine) {
 	done := make(chan error, 1)
 	go func() {
 		self := engine.Match{Peer: 0, Tag: 9}
-		r := e.Irecv(self, 0, make([]byte, 1), 0)
-		err := e.Send(none, self, 0, []byte("x"), engine.Synchronous, 0)
+		r := e.Irecv(self, 0, make([]byte, 1))
+		err := e.Send(none, self, 0, []byte("x"), engine.Synchronous)
 		if _, err2 := r.Wait(none); err == nil {
 			err = err2
 		}
@@ -245,7 +245,7 @@ func answers(t *testing.T, e *engine.Engine) {
 func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 	b, e := newBomb(t)
 	m := engine.Match{Peer: 1, Tag: 1}
-	moving := e.Irecv(m, 0, make([]byte, 1000), 0)
+	moving := e.Irecv(m, 0, make([]byte, 1000))
 	b.announce(0x202, 1000)
 	e.Iprobe(engine.Match{Peer: 2, Tag: 1})
 	b.done = nil // the Get does not complete
@@ -265,7 +265,7 @@ func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 			default:
 			}
 			return false
-		}, 0, "the poller")
+		}, "the poller")
 	}()
 	blocked := func(n int) {
 		for len(e.Blocked()) < n {
@@ -273,9 +273,9 @@ func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 		}
 	}
 	blocked(1)
-	go func() { _, err := e.Recv(none, m, 0, nil, 0); ends <- err }()
+	go func() { _, err := e.Recv(none, m, 0, nil); ends <- err }()
 	go func() { _, err := moving.Wait(none); ends <- err }()
-	go func() { ends <- e.Await(none, func() bool { return false }, 0, "word") }()
+	go func() { ends <- e.Await(none, func() bool { return false }, "word") }()
 	blocked(4)
 	close(armed)
 	e.Rouse()
@@ -283,7 +283,7 @@ func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 	for range 3 {
 		require.ErrorIs(t, <-ends, engine.ErrPanicked)
 	}
-	require.ErrorIs(t, e.Send(none, m, 0, nil, engine.Standard, 0), engine.ErrPanicked)
+	require.ErrorIs(t, e.Send(none, m, 0, nil, engine.Standard), engine.ErrPanicked)
 }
 
 // TestMemoryThatFaultsDoesNotLeaveTheLockTaken accesses a mapping whose file was truncated. With
@@ -298,12 +298,12 @@ func TestMemoryThatFaultsDoesNotLeaveTheLockTaken(t *testing.T) {
 	defer unix.Munmap(gone)
 	require.NoError(t, f.Truncate(0))
 	for name, act := range map[string]func(e *engine.Engine){
-		"send":    func(e *engine.Engine) { e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, gone[:8], engine.Standard, 0) },
-		"to self": func(e *engine.Engine) { e.Send(none, engine.Match{Peer: 0, Tag: 1}, 0, gone[:8], engine.Standard, 0) },
+		"send":    func(e *engine.Engine) { e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, gone[:8], engine.Standard) },
+		"to self": func(e *engine.Engine) { e.Send(none, engine.Match{Peer: 0, Tag: 1}, 0, gone[:8], engine.Standard) },
 		"receive": func(e *engine.Engine) {
 			self := engine.Match{Peer: 0, Tag: 1}
-			require.NoError(t, e.Send(none, self, 0, []byte("12345678"), engine.Standard, 0))
-			e.Recv(none, self, 0, gone[:8], 0)
+			require.NoError(t, e.Send(none, self, 0, []byte("12345678"), engine.Standard))
+			e.Recv(none, self, 0, gone[:8])
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,12 +12,11 @@ type Matched struct {
 	g *message
 }
 
-// Probe waits for a message and returns its Status. The message stays unexpected. pc is recorded
-// for Blocked.
-func (e *Engine) Probe(ctx context.Context, from Match, pc uintptr) (Status, error) {
+// Probe waits for a message and returns its Status. The message stays unexpected.
+func (e *Engine) Probe(ctx context.Context, from Match) (Status, error) {
 	e.lock()
 	defer e.unlock()
-	g, err := e.waitMessage(ctx, from, "probe", pc)
+	g, err := e.waitMessage(ctx, from, "probe")
 	if err != nil {
 		return Status{}, err
 	}
@@ -43,11 +42,11 @@ func (e *Engine) iprobe(from Match) (s Status, idle uint, err error) {
 	return g.status(), 0, nil
 }
 
-// Mprobe waits for a message and takes it out of matching. pc is recorded for Blocked.
-func (e *Engine) Mprobe(ctx context.Context, from Match, pc uintptr) (*Matched, error) {
+// Mprobe waits for a message and takes it out of matching.
+func (e *Engine) Mprobe(ctx context.Context, from Match) (*Matched, error) {
 	e.lock()
 	defer e.unlock()
-	g, err := e.waitMessage(ctx, from, "matched probe", pc)
+	g, err := e.waitMessage(ctx, from, "matched probe")
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +100,14 @@ func (e *Engine) findMessage(from Match, what string) (*message, error) {
 }
 
 // waitMessage waits for an unexpected message that matches from.
-func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc uintptr) (*message, error) {
+func (e *Engine) waitMessage(ctx context.Context, from Match, what string) (*message, error) {
 	g, err := e.findMessage(from, what)
 	if g != nil || err != nil {
 		return g, err
 	}
 	w := e.newWaiter()
 	defer e.freeWaiter(w)
-	w.what, w.pc, w.from = what, pc, key{from.Context, int32(from.Peer), int32(from.Tag)}
+	w.what, w.from = what, key{from.Context, int32(from.Peer), int32(from.Tag)}
 	if w.noted = ofProgram(from.Context); w.noted {
 		w.record = e.recorder.Begin(e.texts.probe, from.Context, from.Peer, from.Tag, 0)
 	}
@@ -145,24 +144,24 @@ func (m *Matched) Status() Status {
 
 // Recv receives the message into buf. It cannot be cancelled, because the message is matched: when
 // ctx ends, Recv still waits for the bytes.
-func (m *Matched) Recv(ctx context.Context, t Type, buf []byte, pc uintptr) (Status, error) {
-	return m.Irecv(t, buf, pc).Wait(ctx)
+func (m *Matched) Recv(ctx context.Context, t Type, buf []byte) (Status, error) {
+	return m.Irecv(t, buf).Wait(ctx)
 }
 
 // Irecv starts to receive the message into buf. Errors come from Wait.
-func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) Handle {
+func (m *Matched) Irecv(t Type, buf []byte) Handle {
 	e := m.e
 	e.lock()
 	defer e.unlock()
-	return m.start(opRecv, t, buf, pc).handle()
+	return m.start(opRecv, t, buf).handle()
 }
 
 // start creates the request of a receive and gives it the message.
-func (m *Matched) start(o op, t Type, buf []byte, pc uintptr) *Request {
+func (m *Matched) start(o op, t Type, buf []byte) *Request {
 	e, g := m.e, m.g
 	e.token.Called()
 	k := key{source: int32(g.peer.rank), tag: g.tag, context: g.links[shapeExact].context}
-	r := e.newRequest(o, t, k, buf, pc)
+	r := e.newRequest(o, t, k, buf)
 	e.note(r)
 	m.g = nil
 	switch {

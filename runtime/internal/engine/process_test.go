@@ -99,15 +99,15 @@ func latencyOf(e *engine.Engine, rank, n int) error {
 	m := engine.Match{Peer: 1 - rank, Tag: 1}
 	return windows(rank, max(10, min(2000, 4<<20/(n+1))), fmt.Sprintf("one way %d B", n), 2, func() error {
 		if rank == 0 {
-			if err := e.Send(none, m, 0, buf, engine.Standard, 0); err != nil {
+			if err := e.Send(none, m, 0, buf, engine.Standard); err != nil {
 				return err
 			}
 		}
-		if _, err := e.Recv(none, m, 0, buf, 0); err != nil {
+		if _, err := e.Recv(none, m, 0, buf); err != nil {
 			return err
 		}
 		if rank == 1 {
-			return e.Send(none, m, 0, buf, engine.Standard, 0)
+			return e.Send(none, m, 0, buf, engine.Standard)
 		}
 		return nil
 	})
@@ -120,19 +120,19 @@ func rateOf(e *engine.Engine, rank int) error {
 	return windows(rank, 500, "message of a window", 64, func() error {
 		for i := range rs {
 			if rank == 0 {
-				rs[i] = e.Isend(m, 0, buf, engine.Standard, 0)
+				rs[i] = e.Isend(m, 0, buf, engine.Standard)
 			} else {
-				rs[i] = e.Irecv(m, 0, buf, 0)
+				rs[i] = e.Irecv(m, 0, buf)
 			}
 		}
 		if err := errors.Join(e.WaitAll(none, rs[:])...); err != nil {
 			return err
 		}
 		if rank == 0 {
-			_, err := e.Recv(none, m, 0, buf, 0)
+			_, err := e.Recv(none, m, 0, buf)
 			return err
 		}
-		return e.Send(none, m, 0, buf, engine.Standard, 0)
+		return e.Send(none, m, 0, buf, engine.Standard)
 	})
 }
 
@@ -149,21 +149,21 @@ func waitOf(e *engine.Engine, rank int) error {
 	m := engine.Match{Peer: 1 - rank, Tag: 1}
 	// pattern touches the memory, so that the measurement excludes the first page faults.
 	long := pattern(64<<20, rank)
-	if err := e.Send(none, m, 0, nil, engine.Standard, 0); err != nil {
+	if err := e.Send(none, m, 0, nil, engine.Standard); err != nil {
 		return err
 	}
-	if _, err := e.Recv(none, m, 0, nil, 0); err != nil {
+	if _, err := e.Recv(none, m, 0, nil); err != nil {
 		return err
 	}
 	const pause = 3 * time.Second
 	before := spent()
 	if rank == 0 {
-		if _, err := e.Recv(none, m, 0, nil, 0); err != nil {
+		if _, err := e.Recv(none, m, 0, nil); err != nil {
 			return err
 		}
 		fmt.Fprintf(os.Stdout, "blocked: %v of %v\n", spent()-before, pause)
 		start := time.Now()
-		if err := e.Send(none, m, 0, long, engine.Standard, 0); err != nil {
+		if err := e.Send(none, m, 0, long, engine.Standard); err != nil {
 			return err
 		}
 		fmt.Fprintf(os.Stdout, "64 MiB to a rank that computes: %v\n", time.Since(start))
@@ -172,8 +172,8 @@ func waitOf(e *engine.Engine, rank int) error {
 	// The processor time of both ranks during this pause is measured.
 	time.Sleep(pause)
 	fmt.Fprintf(os.Stdout, "without a call: %v of %v\n", spent()-before, pause)
-	r := e.Irecv(m, 0, long, 0)
-	if err := e.Send(none, m, 0, nil, engine.Standard, 0); err != nil {
+	r := e.Irecv(m, 0, long)
+	if err := e.Send(none, m, 0, nil, engine.Standard); err != nil {
 		return err
 	}
 	for start := time.Now(); time.Since(start) < 200*time.Millisecond; {

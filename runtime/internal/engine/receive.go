@@ -8,11 +8,11 @@ import (
 // Recv receives a message into buf and returns its Status. The error is a *TruncatedError if the
 // message is longer than buf, and a *TypeMismatchError or a *LabelError if it has another element
 // type or label. If ctx ends before the match, Recv returns a *CancelError and no message is lost.
-// ctx may be nil. pc is recorded for Blocked.
-func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc uintptr) (Status, error) {
+// ctx may be nil.
+func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte) (Status, error) {
 	e.lock()
 	defer e.unlock()
-	r := e.startReceive(opRecv, from, t, buf, pc)
+	r := e.startReceive(opRecv, from, t, buf)
 	if r.late = ofProgram(from.Context); r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
@@ -24,20 +24,20 @@ func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc ui
 }
 
 // Irecv starts a receive into buf. Errors come from Wait.
-func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
+func (e *Engine) Irecv(from Match, t Type, buf []byte) Handle {
 	e.lock()
 	defer e.unlock()
-	r := e.startReceive(opRecv, from, t, buf, pc)
+	r := e.startReceive(opRecv, from, t, buf)
 	e.noteStarted(r)
 	return r.handle()
 }
 
 // startReceive starts a receive. It gives the oldest matching unexpected message to the receive. If
 // there is no such message, it posts the receive. mu is held.
-func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) *Request {
+func (e *Engine) startReceive(o op, from Match, t Type, buf []byte) *Request {
 	e.token.Called()
 	k := key{from.Context, int32(from.Peer), int32(from.Tag)}
-	r := e.newRequest(o, t, k, buf, pc)
+	r := e.newRequest(o, t, k, buf)
 	sound := e.sound(from)
 	if !sound {
 		if err := e.checkSource(from); err != nil {

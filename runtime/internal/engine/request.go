@@ -67,8 +67,7 @@ type Request struct {
 	message    *Message // RecvMessage: the result; the record owns it
 	held       *message // RecvMessage: the message in phaseHeld
 	target     key      // destination or source
-	pc         uintptr
-	record     uint64 // number of the operation at the recorder, if noted
+	record     uint64   // number of the operation at the recorder, if noted
 
 	mate uint32        // id of the peer's operation, for frames that answer it
 	key  transport.Key // key of buf, if exposed
@@ -78,7 +77,7 @@ type Request struct {
 }
 
 // newRequest returns a request. Its record comes from the free list, if the list is not empty.
-func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Request {
+func (e *Engine) newRequest(o op, t Type, to key, buf []byte) *Request {
 	r := e.requests
 	if r == nil {
 		r = &Request{e: e}
@@ -86,7 +85,7 @@ func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Reque
 	} else {
 		e.requests, r.next = r.next, nil
 	}
-	r.op, r.typ, r.target, r.buf, r.pc = o, t, to, buf, pc
+	r.op, r.typ, r.target, r.buf = o, t, to, buf
 	return r
 }
 

@@ -17,14 +17,14 @@ func TestAbortEndsSendsToItself(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
 	ends := make(chan error, 4)
-	go func() { ends <- e.Send(none, at(0, 1), 0, nil, engine.Synchronous, 0) }()
-	go func() { ends <- e.Send(none, at(0, 1), 0, make([]byte, 1<<20), engine.Standard, 0) }()
+	go func() { ends <- e.Send(none, at(0, 1), 0, nil, engine.Synchronous) }()
+	go func() { ends <- e.Send(none, at(0, 1), 0, make([]byte, 1<<20), engine.Standard) }()
 	for len(e.Blocked()) < 2 {
 		time.Sleep(100 * time.Microsecond) // interval between two checks
 	}
-	r := e.Isend(at(0, 1), 0, nil, engine.Synchronous, 0)
-	matched := e.Isend(at(0, 2), 0, nil, engine.Synchronous, 0)
-	m, err := e.Mprobe(none, at(0, 2), 0)
+	r := e.Isend(at(0, 1), 0, nil, engine.Synchronous)
+	matched := e.Isend(at(0, 2), 0, nil, engine.Synchronous)
+	m, err := e.Mprobe(none, at(0, 2))
 	require.NoError(t, err)
 	reason := errors.New("the job ends")
 	e.Abort(reason)
@@ -40,6 +40,6 @@ func TestAbortEndsSendsToItself(t *testing.T) {
 		_, err = h.Wait(none)
 		require.ErrorIs(t, err, reason)
 	}
-	_, err = m.Recv(none, 0, nil, 0)
+	_, err = m.Recv(none, 0, nil)
 	require.ErrorIs(t, err, reason)
 }

@@ -11,9 +11,9 @@ import (
 // Send sends buf and returns when the caller may reuse buf. If buf was copied, Send returns at once.
 // Otherwise it returns when the receiver has the bytes. In mode Synchronous it does not return before
 // the match. If ctx ends before the match, Send withdraws the message and returns a *CancelError. If
-// ctx ends after the match, Send completes the message and returns nil. pc is recorded for Blocked.
+// ctx ends after the match, Send completes the message and returns nil.
 // ctx may be nil.
-func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode, pc uintptr) error {
+func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode) error {
 	if ctx != nil && ctx.Err() != nil {
 		return &CancelError{Op: opNames[opSend], Cause: context.Cause(ctx)}
 	}
@@ -22,7 +22,7 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 	if e.sendNow(to, t, buf, m) {
 		return nil
 	}
-	r := e.startSend(to, t, buf, m, pc)
+	r := e.startSend(to, t, buf, m)
 	if r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
@@ -32,13 +32,13 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 
 // Isend starts a send. Wait returns its error. A zero Handle means that the send has already ended
 // without error.
-func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) Handle {
+func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode) Handle {
 	e.lock()
 	defer e.unlock()
 	if e.sendNow(to, t, buf, m) {
 		return Handle{}
 	}
-	return e.startSend(to, t, buf, m, pc).handle()
+	return e.startSend(to, t, buf, m).handle()
 }
 
 // sendNow is the fast path of Send and Isend for a small standard message. The peer must be
@@ -80,13 +80,13 @@ func (e *Engine) failed(r *Request, err error) *Request {
 
 // startSend starts a send. A message to this rank itself goes to sendSelf. A short message is sent
 // eagerly if there is credit. Any other message is sent by rendezvous. mu is held.
-func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Request {
+func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode) *Request {
 	e.token.Called()
 	o := opSend
 	if m == Synchronous {
 		o = opSync
 	}
-	r := e.newRequest(o, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
+	r := e.newRequest(o, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf)
 	e.note(r)
 	p, err := e.destination(r, to)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestServe(t *testing.T) {
 		ready := func() bool { return len(some) > 0 }
 		ended <- e.Serve(ready, ready, func() engine.Next {
 			<-some
-			_, err := e.Recv(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, 0)
+			_, err := e.Recv(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil)
 			errs <- err
 			return engine.Yield
 		})
@@ -108,7 +108,7 @@ func pinger(t *testing.T, e *engine.Engine) func() {
 		ok, err := e.SendActorMessage(l, engine.ActorMessage{Stream: 1}, nil, nil, 0)
 		require.True(t, ok)
 		require.NoError(t, err)
-		require.NoError(t, e.Await(none, func() bool { return len(answers.actorMessages) == sent }, 0, "answer"))
+		require.NoError(t, e.Await(none, func() bool { return len(answers.actorMessages) == sent }, "answer"))
 	}
 }
 
@@ -133,7 +133,7 @@ func TestServeKeepsTheToken(t *testing.T) {
 					looks.Add(1)
 				}
 				return over.Load()
-			}, 0, "watch")
+			}, "watch")
 		}()
 		soonTrue(t, func() bool { return blockedIn(e, "watch") })
 		ping()
@@ -164,7 +164,7 @@ func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	})
 	e := w.engines[1]
 	told := make(chan error, 1)
-	go func() { told <- e.Await(none, func() bool { return heard > 0 }, 0, "notice") }()
+	go func() { told <- e.Await(none, func() bool { return heard > 0 }, "notice") }()
 	soonTrue(t, func() bool { return blockedIn(e, "notice") })
 	works, inside, on := 0, make(chan struct{}), make(chan struct{})
 	c := &echo{before: func() {
@@ -229,7 +229,7 @@ func TestWaitsThatBeginPoll(t *testing.T) {
 			if rank == 0 {
 				e.Notify(1, 0, nil)
 			}
-			if err := e.Await(none, func() bool { return heard[rank] > i }, 0, "notice"); err != nil {
+			if err := e.Await(none, func() bool { return heard[rank] > i }, "notice"); err != nil {
 				return err
 			}
 			if rank == 1 {
@@ -272,7 +272,7 @@ func TestBlockedWorkDelaysNoWaiter(t *testing.T) {
 			ping := pinger(t, w.engines[0])
 			got := make(chan error, 1)
 			receive := func() {
-				_, err := w.engines[1].Recv(none, engine.Match{Context: 1, Peer: 0, Tag: 1}, 0, nil, 0)
+				_, err := w.engines[1].Recv(none, engine.Match{Context: 1, Peer: 0, Tag: 1}, 0, nil)
 				got <- err
 			}
 			if early {
@@ -290,7 +290,7 @@ func TestBlockedWorkDelaysNoWaiter(t *testing.T) {
 				go receive()
 				soonTrue(t, func() bool { return blockedIn(w.engines[1], "receive") })
 			}
-			require.NoError(t, w.engines[0].Send(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, engine.Standard, 0))
+			require.NoError(t, w.engines[0].Send(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, engine.Standard))
 			late := !assert.Eventually(t, func() bool { return len(got) == 1 }, 10*time.Second, time.Millisecond)
 			close(gate)
 			require.False(t, late, "the receive waits for the handler")
@@ -320,11 +320,11 @@ func TestServeInTurn(t *testing.T) {
 		return engine.Leave
 	}
 	receive := func() error {
-		_, err := e.Recv(none, engine.Match{Context: 1, Peer: 0, Tag: 1}, 0, nil, 0)
+		_, err := e.Recv(none, engine.Match{Context: 1, Peer: 0, Tag: 1}, 0, nil)
 		return err
 	}
 	send := func() error {
-		return w.engines[0].Send(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, engine.Standard, 0)
+		return w.engines[0].Send(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, engine.Standard)
 	}
 	ping := pinger(t, w.engines[0])
 	for range 20 {

@@ -39,7 +39,7 @@ func TestPollsOfASharedProcessor(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer e.Close()
-	_, err = e.Recv(ctx, engine.Match{Peer: 0}, 0, nil, 0)
+	_, err = e.Recv(ctx, engine.Match{Peer: 0}, 0, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Greater(t, s.polls, yields/2)
 	require.Less(t, s.polls, 5*yields) // a rank that spins polls 64 times for each yield

@@ -72,15 +72,15 @@ func BenchmarkSharedMemory(b *testing.B) {
 				m := engine.Match{Peer: 1 - rank, Tag: 1}
 				for range rounds {
 					if rank == 0 {
-						if err := e.Send(none, m, 0, buf, engine.Standard, 0); err != nil {
+						if err := e.Send(none, m, 0, buf, engine.Standard); err != nil {
 							return err
 						}
 					}
-					if _, err := e.Recv(none, m, 0, buf, 0); err != nil {
+					if _, err := e.Recv(none, m, 0, buf); err != nil {
 						return err
 					}
 					if rank == 1 {
-						if err := e.Send(none, m, 0, buf, engine.Standard, 0); err != nil {
+						if err := e.Send(none, m, 0, buf, engine.Standard); err != nil {
 							return err
 						}
 					}
@@ -104,19 +104,19 @@ func BenchmarkSharedMemoryRate(b *testing.B) {
 		for range rounds {
 			for i := range rs {
 				if rank == 0 {
-					rs[i] = e.Isend(m, 0, buf, engine.Standard, 0)
+					rs[i] = e.Isend(m, 0, buf, engine.Standard)
 				} else {
-					rs[i] = e.Irecv(m, 0, buf, 0)
+					rs[i] = e.Irecv(m, 0, buf)
 				}
 			}
 			if err := errors.Join(e.WaitAll(none, rs[:])...); err != nil {
 				return err
 			}
 			if rank == 0 {
-				if _, err := e.Recv(none, m, 0, buf, 0); err != nil {
+				if _, err := e.Recv(none, m, 0, buf); err != nil {
 					return err
 				}
-			} else if err := e.Send(none, m, 0, buf, engine.Standard, 0); err != nil {
+			} else if err := e.Send(none, m, 0, buf, engine.Standard); err != nil {
 				return err
 			}
 		}

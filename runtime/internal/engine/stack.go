@@ -7,10 +7,10 @@ import goruntime "runtime"
 const stackDepth = 24
 
 // locate records the call stack of the goroutine of w, which is the calling goroutine. It does
-// nothing if the stack is recorded already or if the caller of the engine gave a pc. It is called
-// just before a sleep or a park, so that a wait that the polls end does not pay for it.
+// nothing if the stack is recorded already. It is called just before a sleep or a park, so that a wait
+// that the polls end does not pay for it.
 func (e *Engine) locate(w *waiter) {
-	if w.depth != 0 || w.pc != 0 || w.req != nil && w.req.pc != 0 {
+	if w.depth != 0 {
 		return
 	}
 	if w.stack == nil {

@@ -40,8 +40,8 @@ func TestPollersLetNewGoroutinesRun(t *testing.T) {
 	defer e.Close()
 	ctx, own := context.Background(), engine.Match{Peer: 0}
 	sent := make(chan error, 1)
-	e.Go(&engine.Work{Run: func() { sent <- e.Send(ctx, own, 0, nil, engine.Standard, 0) }})
-	_, err = e.Recv(ctx, own, 0, nil, 0)
+	e.Go(&engine.Work{Run: func() { sent <- e.Send(ctx, own, 0, nil, engine.Standard) }})
+	_, err = e.Recv(ctx, own, 0, nil)
 	require.NoError(t, err)
 	require.NoError(t, <-sent)
 	require.Less(t, s.polls, 500)

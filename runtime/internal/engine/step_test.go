@@ -102,11 +102,11 @@ func play(w *world, s scene, steps int, interfere func(send, receive engine.Hand
 	pause := steps % 2 * 60
 	m := engine.Match{Context: 1, Peer: 1, Tag: 4}
 	from := engine.Match{Context: 1, Peer: 0, Tag: 4}
-	post := func() { receive = w.engines[1].Irecv(from, 0, in, 0) }
+	post := func() { receive = w.engines[1].Irecv(from, 0, in) }
 	if !s.late {
 		post()
 	}
-	send = w.engines[0].Isend(m, 0, pattern(s.size, 3), s.mode, 0)
+	send = w.engines[0].Isend(m, 0, pattern(s.size, 3), s.mode)
 	if s.late {
 		before := min(steps, 8)
 		w.step(before)
@@ -136,7 +136,7 @@ func TestCancelOfTheSendAtEveryStep(t *testing.T) {
 				if errors.Is(err, engine.ErrCanceled) {
 					// No message arrived, so that a later message matches the receive.
 					canceled++
-					again := w.engines[0].Isend(engine.Match{Context: 1, Peer: 1, Tag: 4}, 0, pattern(s.size, 3), engine.Standard, 0)
+					again := w.engines[0].Isend(engine.Match{Context: 1, Peer: 1, Tag: 4}, 0, pattern(s.size, 3), engine.Standard)
 					_, err = w.finish(t, again)
 				} else {
 					went++
@@ -168,7 +168,7 @@ func TestCancelOfTheReceiveAtEveryStep(t *testing.T) {
 				_, err := w.finish(t, receive)
 				if errors.Is(err, engine.ErrCanceled) {
 					// The message is not lost.
-					receive = w.engines[1].Irecv(engine.Match{Context: 1, Peer: engine.AnySource, Tag: 4}, 0, in, 0)
+					receive = w.engines[1].Irecv(engine.Match{Context: 1, Peer: engine.AnySource, Tag: 4}, 0, in)
 					_, err = w.finish(t, receive)
 				}
 				require.NoError(t, err, "after %d steps", steps)
@@ -210,13 +210,13 @@ func TestDeathAtEveryStep(t *testing.T) {
 					// The survivor continues.
 					e := w.engines[1-victim]
 					self := engine.Match{Peer: 1 - victim, Tag: 1}
-					require.NoError(t, e.Send(none, self, 0, []byte("x"), engine.Standard, 0))
-					_, err = e.Recv(none, self, 0, make([]byte, 1), 0)
+					require.NoError(t, e.Send(none, self, 0, []byte("x"), engine.Standard))
+					_, err = e.Recv(none, self, 0, make([]byte, 1))
 					require.NoError(t, err)
 					for range 50 {
 						e.Iprobe(nowhere)
 					}
-					err = e.Send(none, engine.Match{Context: 1, Peer: peer, Tag: 4}, 0, nil, engine.Standard, 0)
+					err = e.Send(none, engine.Match{Context: 1, Peer: peer, Tag: 4}, 0, nil, engine.Standard)
 					require.ErrorAs(t, err, &lost, "after %d steps", steps)
 					require.Zero(t, w.fake.Exposed(1-victim), "after %d steps", steps)
 				}

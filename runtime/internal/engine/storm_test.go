@@ -88,7 +88,7 @@ func TestSleeperLendsTheToken(t *testing.T) {
 			for rank, e := range w.engines {
 				go func() {
 					for range 20 {
-						if _, err := e.Recv(none, engine.Match{Context: 99, Peer: 1 - rank, Tag: 0}, 0, nil, 0); err != nil {
+						if _, err := e.Recv(none, engine.Match{Context: 99, Peer: 1 - rank, Tag: 0}, 0, nil); err != nil {
 							service <- err
 							return
 						}
@@ -102,7 +102,7 @@ func TestSleeperLendsTheToken(t *testing.T) {
 						return err
 					}
 					to := engine.Match{Context: 99, Peer: 1 - rank, Tag: 0}
-					if err := e.Send(none, to, 0, nil, engine.Standard, 0); err != nil {
+					if err := e.Send(none, to, 0, nil, engine.Standard); err != nil {
 						return err
 					}
 				}
@@ -140,13 +140,13 @@ func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 			left--
 			mode := engine.Mode(rng.IntN(2))
 			n := lengthOf(rank, peer, i)
-			out = append(out, e.Isend(engine.Match{Context: 1, Peer: peer, Tag: 3}, 0, pattern(n, rank+i), mode, 0))
+			out = append(out, e.Isend(engine.Match{Context: 1, Peer: peer, Tag: 3}, 0, pattern(n, rank+i), mode))
 		} else if i := posted[peer]; i < each {
 			posted[peer]++
 			left--
 			m := engine.Match{Context: 1, Peer: peer, Tag: 3 - rng.IntN(2)*4}
 			buf := make([]byte, lengthOf(peer, rank, i))
-			in = append(in, incoming{e.Irecv(m, 0, buf, 0), peer, i, buf})
+			in = append(in, incoming{e.Irecv(m, 0, buf), peer, i, buf})
 		}
 		if rng.IntN(8) == 0 {
 			e.Iprobe(engine.Match{Context: 1, Peer: engine.AnySource, Tag: engine.AnyTag})
@@ -177,7 +177,7 @@ func TestGoroutineStorm(t *testing.T) {
 			newWorld(t, ranks, p.options, nil).storm(t, goroutines, rounds, func(e *engine.Engine) {
 				for i := range uint64(20) {
 					word.Add(1)
-					e.Await(none, func() bool { return word.Load() >= ranks*i/2 }, 0, "word")
+					e.Await(none, func() bool { return word.Load() >= ranks*i/2 }, "word")
 				}
 			})
 		})
@@ -212,8 +212,8 @@ func pingpong(e *engine.Engine, rank, ranks, g, rounds int) error {
 			from.Peer = engine.AnySource
 		}
 		in := make([]byte, n)
-		r := e.Irecv(from, 0, in, 0)
-		if err := e.Send(none, to, 0, pattern(n, g+i), engine.Mode(i%2), 0); err != nil {
+		r := e.Irecv(from, 0, in)
+		if err := e.Send(none, to, 0, pattern(n, g+i), engine.Mode(i%2)); err != nil {
 			return err
 		}
 		s, err := r.Wait(none)
@@ -249,15 +249,15 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 					var small [5000]byte // may lie on the stack
 					copy(small[:], pattern(len(small), i))
 					to := engine.Match{Peer: 1 - rank, Tag: i}
-					out := e.Isend(to, 0, small[:], engine.Standard, 0)
-					big := e.Isend(to, 0, pattern(200_000, i), engine.Standard, 0)
+					out := e.Isend(to, 0, small[:], engine.Standard)
+					big := e.Isend(to, 0, pattern(200_000, i), engine.Standard)
 					goruntime.GC()
 					deep(200 * (i + 1))
 					in := make([]byte, 5000)
-					if _, err := e.Recv(none, to, 0, in, 0); err != nil {
+					if _, err := e.Recv(none, to, 0, in); err != nil {
 						return err
 					}
-					m, err := e.RecvMessage(none, to, 0)
+					m, err := e.RecvMessage(none, to)
 					if err != nil {
 						return err
 					}
@@ -284,9 +284,9 @@ func TestLongSendToABusyRank(t *testing.T) {
 			w := newWorld(t, 2, p.options, nil)
 			in := make([]byte, 1<<20)
 			from := engine.Match{Peer: 0, Tag: 1}
-			r := w.engines[1].Irecv(from, 0, in, 0)
+			r := w.engines[1].Irecv(from, 0, in)
 			// Rank 1 makes no call of the engine until the send has completed.
-			require.NoError(t, w.engines[0].Send(none, engine.Match{Peer: 1, Tag: 1}, 0, pattern(1<<20, 1), engine.Synchronous, 0))
+			require.NoError(t, w.engines[0].Send(none, engine.Match{Peer: 1, Tag: 1}, 0, pattern(1<<20, 1), engine.Synchronous))
 			_, err := r.Wait(none)
 			require.NoError(t, err)
 			require.Equal(t, pattern(1<<20, 1), in)

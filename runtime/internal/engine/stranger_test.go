@@ -80,7 +80,7 @@ func (s *stranger) Poll(h transport.Handler, _ int) (int, error) {
 
 // tell makes a frame arrive at the next poll. The caller must not hold the engine's lock.
 func (s *stranger) tell(e *engine.Engine, f strange) error {
-	return e.Await(none, func() bool { s.frames = append(s.frames, f); return true }, 0, "tell")
+	return e.Await(none, func() bool { s.frames = append(s.frames, f); return true }, "tell")
 }
 
 func newStranger(tb testing.TB) (*stranger, *engine.Engine) {

@@ -339,7 +339,7 @@ func (e *Engine) rest(idle uint) {
 // is called often, with the engine's lock held, and must not call the engine. The code that changes the
 // word has to ring the Sleeper. what names the wait in Blocked. After Close, done is not called any
 // more, because the memory that it reads may be unmapped.
-func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what string) error {
+func (e *Engine) Await(ctx context.Context, done func() bool, what string) error {
 	e.lock()
 	defer e.unlock()
 	if e.silent {
@@ -347,7 +347,7 @@ func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what s
 	}
 	e.token.Called()
 	w := e.newWaiter()
-	w.done, w.pc, w.what = done, pc, what
+	w.done, w.what = done, what
 	err := e.wait(ctx, w)
 	e.freeWaiter(w)
 	return err

@@ -49,7 +49,7 @@ func TestBreakWhileAProbeWakes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends a hang
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { _, err := e.Probe(ctx, Match{Context: 1, Peer: 0, Tag: 1}, 0); done <- err }()
+	go func() { _, err := e.Probe(ctx, Match{Context: 1, Peer: 0, Tag: 1}); done <- err }()
 	for len(e.Blocked()) == 0 {
 		goruntime.Gosched()
 	}

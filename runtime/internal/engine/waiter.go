@@ -28,7 +28,6 @@ type waiter struct {
 	what   string
 	from   key
 	stream *Stream
-	pc     uintptr
 
 	since time.Time     // when the first polls had ended without result
 	ch    chan struct{} // a value wakes the goroutine from a park
