@@ -28,6 +28,7 @@ var imports = map[string][]string{
 	"internal/packing":        {"github.com/klauspost/compress/s2"},
 	"internal/ranges":         {},
 	"internal/toggle":         {},
+	"internal/affinity":       {"golang.org/x/sys/unix"},
 	"transport/shm":           {"transport", "internal/blocking", "internal/flight", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
 	"transport/rdma/verbs/provider":  {},
@@ -77,7 +78,7 @@ var imports = map[string][]string{
 	"runtime/internal/cost":     {}, // contains only benchmarks
 	"runtime/internal/value":    {"runtime/internal/layout"},
 	"runtime": {
-		"internal/callsite", "internal/flight", "internal/goroutine", "internal/hugepages", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "internal/toggle", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/affinity", "internal/callsite", "internal/flight", "internal/goroutine", "internal/hugepages", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "internal/toggle", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/affinity"
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -73,8 +74,10 @@ func newMemory(node neighbours, own transport.Arena, rank int, private, guarded 
 }
 
 // sleeper wraps the rank's Sleeper for the engine. When this rank is about to sleep, the wrapper
-// announces the sleep to the ranks that share memory with this rank.
-func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
+// announces the sleep to the ranks that share memory with this rank. home may be nil.
+func (m *memory) sleeper(s transport.Sleeper, home *affinity.Home) transport.Sleeper {
+	return dozer{s, m, home}
+}
 
 // released records that a rank, the holder, has returned the memory at addr. The argument addr is
 // an address as in a transport.Key. If holder does not hold the memory at addr, released changes

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gorun-hpc/gorun/internal/affinity"
 	"github.com/gorun-hpc/gorun/internal/monitor"
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -77,7 +78,7 @@ func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
 			err = c.Err()
 		}
 		if err == nil {
-			err = c.engine.Await(c.ctx, t.done, 0, sharedWaitName)
+			err = c.engine.Await(c.ctx, t.done, sharedWaitName)
 		}
 		switch {
 		case w.v.Load() >= atLeast:
@@ -169,9 +170,12 @@ func (s *Shared) announce(asleep bool) {
 // dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before one
 // of these goroutines sleeps, the dozer announces the rank to the writers of the words. As long as
 // no rank is announced, a writer needs only one read, of a counter that no rank writes.
+//
+// A dozer also lets the rank return to its processor when the rank yields.
 type dozer struct {
 	transport.Sleeper
 	memory *memory
+	home   *affinity.Home // nil if the rank does not return to a processor
 }
 
 var _ transport.Sleeper = dozer{}
@@ -187,6 +191,9 @@ func (d dozer) Prepare() uint32 {
 	}
 	return d.Sleeper.Prepare()
 }
+
+// Yield implements transport.Sleeper.
+func (d dozer) Yield() { d.home.Yield(d.Sleeper) }
 
 // Sleep implements transport.Sleeper.
 func (d dozer) Sleep(ticket uint32, nanos int64) {

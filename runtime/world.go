@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/affinity"
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/internal/journal"
@@ -117,7 +118,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Rank: job.Rank, Size: job.Size,
 		Route:      w.route,
 		Transports: w.transports(),
-		Sleeper:    w.memory.sleeper(w.sleeper),
+		Sleeper:    w.memory.sleeper(w.sleeper, w.home()),
 		Wait:       wait,
 		Allocate:   allocate,
 		TypeName:   typeName,
@@ -139,6 +140,15 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	w.comm = newComm(w, 0, "world", ranks, job.Rank)
 	w.engine.Start()
 	return w, nil
+}
+
+// home returns the Home of the rank. It returns nil if the rank is a goroutine, if the node has enough processors, or if
+// other threads of the rank can run beside the one that waits.
+func (w *World) home() *affinity.Home {
+	if w.local != nil || goruntime.GOMAXPROCS(0) > 1 {
+		return nil
+	}
+	return affinity.NewHome(w.job.LocalRank, w.job.LocalSize, w.job.Processors)
 }
 
 // Comm returns the communicator of all ranks.

@@ -1,0 +1,101 @@
+//go:build linux
+
+package affinity
+
+import (
+	goruntime "runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// slow is a Yielder whose yields take longer than those to an idle processor.
+type slow struct{}
+
+func (slow) Yield() {
+	for began := time.Now(); time.Since(began) < 2*yieldedLong; {
+	}
+}
+
+// after places the thread on the processor from, calls yield, and returns on which processor the thread then runs.
+func after(t *testing.T, from int, yield func()) int {
+	t.Helper()
+	var allowed, one, kept unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &allowed))
+	one.Set(from)
+	require.NoError(t, unix.SchedSetaffinity(0, &one))
+	require.NoError(t, unix.SchedSetaffinity(0, &allowed))
+	yield()
+	at := processor()
+	require.NoError(t, unix.SchedGetaffinity(0, &kept))
+	require.Equal(t, allowed, kept, "the thread may use the same processors")
+	return at
+}
+
+// TestThreadReturns checks when a thread returns to the processor of its rank. Because the kernel moves threads,
+// too, only most of the attempts need to show it.
+func TestThreadReturns(t *testing.T) {
+	var allowed unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &allowed))
+	n := allowed.Count()
+	if n < 2 {
+		t.Skip("this process may use one processor only")
+	}
+	const attempts = 50
+	first, last := nth(&allowed, 0), nth(&allowed, n-1)
+	long := func(h *Home) { h.yielded(yieldedLong) }
+	for name, tc := range map[string]struct {
+		rank, processors int
+		from, want       int
+		yield            func(h *Home)
+	}{
+		"first rank":       {0, n, last, first, long},
+		"last rank":        {2*n - 1, n, first, last, long},
+		"at home":          {0, n, first, first, long},
+		"not shared":       {0, n, last, last, func(h *Home) { h.yielded(yieldedLong - 1) }},
+		"bound to a part":  {0, n + 1, last, last, long},
+		"one of the looks": {0, n, last, first, func(h *Home) { yields(h, yieldsPerLook) }},
+		"before a look":    {0, n, last, last, func(h *Home) { yields(h, yieldsPerLook-1) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			goruntime.LockOSThread() // never unlocked: the thread ends with the test
+			right := 0
+			for range attempts {
+				h := NewHome(tc.rank, 2*tc.processors, tc.processors)
+				if after(t, tc.from, func() { tc.yield(h) }) == tc.want {
+					right++
+				}
+			}
+			require.Greater(t, right, attempts*3/4)
+		})
+	}
+}
+
+// yields lets the thread yield n times to another process.
+func yields(h *Home, n int) {
+	for range n {
+		h.Yield(slow{})
+	}
+}
+
+// TestLaterLooks checks that a thread that has stayed on its processor returns from another one, again and again.
+func TestLaterLooks(t *testing.T) {
+	var allowed unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &allowed))
+	n := allowed.Count()
+	if n < 2 {
+		t.Skip("this process may use one processor only")
+	}
+	goruntime.LockOSThread()
+	h, first, last, right := NewHome(0, 2*n, n), nth(&allowed, 0), nth(&allowed, n-1), 0
+	const attempts = 50
+	after(t, first, h.enter)
+	for range attempts {
+		if after(t, last, h.enter) == first {
+			right++
+		}
+	}
+	require.Greater(t, right, attempts*3/4)
+}
