@@ -41,7 +41,7 @@ type situation struct {
 	smallMax, elemMax, laneMax int
 }
 
-// A need is a condition on the situation. The conditions free, readable, far and quicker concern this node. Ranks of
+// A need is a condition on the situation. The conditions free, crowd, readable, far and quicker concern this node. Ranks of
 // other nodes may see them differently, so only algorithms for ranks that share memory may depend on them. If members
 // chose different algorithms, they would wait for each other for ever.
 type need uint32
@@ -49,6 +49,7 @@ type need uint32
 const (
 	near        need = 1 << iota // all ranks share memory
 	free                         // every rank has a processor
+	crowd                        // ranks share processors
 	commutative                  // the operator commutes, or there is no operator
 	fits                         // a contribution fits into a slot
 	allFit                       // the blocks of all ranks fit into a slot
@@ -82,7 +83,8 @@ const linearMax = 40
 // pipelineMax is the length in bytes up to which a block of an all-to-all on a node is copied through shared
 // memory in segments, that is, twice. A longer block is copied once, from the peer's private memory. This copy costs a
 // system call, and the kernel's work on each page (docs/adr/0030). Two ranks that have processors of their own
-// exchange blocks of any length through shared memory (docs/adr/0053).
+// exchange blocks of any length through shared memory (docs/adr/0053). Ranks that share processors send blocks above
+// apartMax as messages (docs/adr/0074).
 const pipelineMax = 64 << 10
 
 // apartMax is used in place of pipelineMax for two ranks whose processors have no common cache (docs/adr/0054).
@@ -109,7 +111,7 @@ const (
 
 // holds returns the conditions that hold.
 func (s *situation) holds() need {
-	return near.when(s.near) | free.when(!s.crowded) | commutative.when(s.commutative) |
+	return near.when(s.near) | free.when(!s.crowded) | crowd.when(s.crowded) | commutative.when(s.commutative) |
 		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
 		two.when(s.ranks == 2) | quad.when(s.ranks <= 4) | few.when(s.ranks <= flatMax) | many.when(s.ranks > linearMax) | flagged.when(s.ranks <= node.FlagsMax) |
 		whole.when(s.elem <= s.elemMax) | laned.when(s.elem <= s.laneMax) | listed.when(s.ranks <= node.TableMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable) |
@@ -291,6 +293,7 @@ var table = resolve([]line{
 	{message.AllToAll, "node-pull", readable, far, 0, once},
 	{message.AllToAll, "node-pull", readable, quicker, 0, measured},
 	{message.AllToAll, "node-pipeline", 0, two | free, 0, "every rank reads its blocks while they are written"},
+	{message.AllToAll, "scattered", 0, near | readable | crowd, 0, "ranks share processors: every rank waits once, each block is copied once"},
 	{message.AllToAll, "node-pipeline", 0, 0, pipelineMax, "every rank reads its blocks while they are written"},
 	{message.AllToAll, "node-pull", readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
 	{message.AllToAll, twoLevel, 0, 0, 256, "short: one rank of each node sends"},
