@@ -8,11 +8,10 @@ const Buckets = 1 << 10
 // bucket of a key is key >> shift. next holds the index of the next free place of each bucket. The keys are not
 // negative, their buckets are below Buckets, and the free places of a bucket suffice for its keys.
 func Distribute(sorted []int32, next *[Buckets]int32, keys []int32, shift int) {
-	if !wide || len(keys) == 0 {
-		distribute(sorted, next, keys, shift)
-		return
+	if wide && len(keys) > 0 && len(sorted) > 0 {
+		keys = keys[distribute1(&sorted[0], &next[0], &keys[0], len(sorted), len(keys), shift):]
 	}
-	distribute1(&sorted[0], &next[0], &keys[0], len(keys), shift)
+	distribute(sorted, next, keys, shift) // panics at a key without a free place
 }
 
 // distribute is the portable loop of Distribute.

@@ -12,7 +12,7 @@ import (
 )
 
 // TestDistribute compares both loops with a stable sort by bucket. Some numbers of keys are multiples of 4, the number
-// of keys that a loop handles at once, and others are not. The last bucket ends at the end of the slice.
+// of keys that the portable loop handles at once, and others are not. The last bucket ends at the end of the slice.
 func TestDistribute(t *testing.T) {
 	random := rand.New(rand.NewPCG(17, 18))
 	for _, n := range []int{0, 1, 3, 4, 5, 63, 5000} {
@@ -48,4 +48,20 @@ func TestDistribute(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestNoPlaceForAKey checks that both loops panic at a key whose place is not in the slice, and write nothing there.
+func TestNoPlaceForAKey(t *testing.T) {
+	keys := []int32{0, 0, 1, 0, 0, 0}
+	for _, first := range []int32{6, -1, 1 << 30} {
+		for name, loop := range map[string]func([]int32, *[row.Buckets]int32, []int32, int){
+			"chosen": row.Distribute, "portable": row.PortableDistribute,
+		} {
+			whole := []int32{9, 9, 9, 9, 9, 9, 9, 9}
+			require.Panics(t, func() { loop(whole[:6], &[row.Buckets]int32{2, first}, keys, 0) }, name)
+			require.Equal(t, []int32{9, 9, 0, 0}, whole[:4], name)
+			require.Equal(t, []int32{9, 9}, whole[6:], name)
+		}
+	}
+	require.Panics(t, func() { row.Distribute(nil, new([row.Buckets]int32), keys, 0) })
 }

@@ -42,4 +42,4 @@ func rows8(dst *complex128, src *float64, row, count int)
 func multiply8(y *float64, start *int, column *int32, value, x *float64, rows int)
 
 //go:noescape
-func distribute1(sorted, next, keys *int32, count, shift int)
+func distribute1(sorted, next, keys *int32, places, count, shift int) (done int)
