@@ -131,7 +131,8 @@ func TestExplain(t *testing.T) {
 		}
 		short, whole := "node-pipeline", "node-pull"
 		if c.Oversubscribed() {
-			short, whole = "scattered (ranks share processors", "scattered (ranks share processors"
+			short = "scattered (ranks share processors"
+			whole = short
 		}
 		if err := check("alltoall", 64<<10, "3 ranks on one node", short); err != nil {
 			return err

@@ -19,6 +19,22 @@ func (slow) Yield() {
 	}
 }
 
+// attempts is the number of times that a test lets a thread return.
+const attempts = 50
+
+// processors returns the number of processors that this process may use, and the first and the last of them. It skips
+// the test if there is only one.
+func processors(t *testing.T) (n, first, last int) {
+	t.Helper()
+	var allowed unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &allowed))
+	n = allowed.Count()
+	if n < 2 {
+		t.Skip("this process may use one processor only")
+	}
+	return n, nth(&allowed, 0), nth(&allowed, n-1)
+}
+
 // after places the thread on the processor from, calls yield, and returns on which processor the thread then runs.
 func after(t *testing.T, from int, yield func()) int {
 	t.Helper()
@@ -37,14 +53,7 @@ func after(t *testing.T, from int, yield func()) int {
 // TestThreadReturns checks when a thread returns to the processor of its rank. Because the kernel moves threads,
 // too, only most of the attempts need to show it.
 func TestThreadReturns(t *testing.T) {
-	var allowed unix.CPUSet
-	require.NoError(t, unix.SchedGetaffinity(0, &allowed))
-	n := allowed.Count()
-	if n < 2 {
-		t.Skip("this process may use one processor only")
-	}
-	const attempts = 50
-	first, last := nth(&allowed, 0), nth(&allowed, n-1)
+	n, first, last := processors(t)
 	long := func(h *Home) { h.yielded(yieldedLong) }
 	for name, tc := range map[string]struct {
 		rank, processors int
@@ -82,15 +91,9 @@ func yields(h *Home, n int) {
 
 // TestLaterLooks checks that a thread that has stayed on its processor returns from another one, again and again.
 func TestLaterLooks(t *testing.T) {
-	var allowed unix.CPUSet
-	require.NoError(t, unix.SchedGetaffinity(0, &allowed))
-	n := allowed.Count()
-	if n < 2 {
-		t.Skip("this process may use one processor only")
-	}
-	goruntime.LockOSThread()
-	h, first, last, right := NewHome(0, 2*n, n), nth(&allowed, 0), nth(&allowed, n-1), 0
-	const attempts = 50
+	n, first, last := processors(t)
+	goruntime.LockOSThread() // never unlocked: the thread ends with the test
+	h, right := NewHome(0, 2*n, n), 0
 	after(t, first, h.enter)
 	for range attempts {
 		if after(t, last, h.enter) == first {
