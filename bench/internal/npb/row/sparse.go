@@ -18,7 +18,7 @@ func (a *Sparse) Multiply(y, x []float64) {
 	x = x[:len(x):len(x)][:a.Columns]
 	last := a.Start[len(y)]
 	column, value := a.Column[:last], a.Value[:last]
-	if !wide || last == 0 {
+	if !avx || last == 0 {
 		multiply(y, a.Start, column, value, x)
 		return
 	}

@@ -2,8 +2,11 @@ package row
 
 import "golang.org/x/sys/cpu"
 
-// wide reports whether the processor can run the loops in assembly.
-var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasBMI2
+// wide reports whether the processor can run all loops in assembly, avx whether it can run multiply8.
+var (
+	wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasBMI2
+	avx  = cpu.X86.HasAVX
+)
 
 //go:noescape
 func residual8(r, v, um, uc, up, pm, pc, pp, a, b, k *float64, n int)

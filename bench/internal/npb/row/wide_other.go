@@ -2,8 +2,8 @@
 
 package row
 
-// wide reports whether the processor can run the loops in assembly. On this architecture there are none.
-const wide = false
+// wide and avx report whether the processor can run the loops in assembly. On this architecture there are none.
+const wide, avx = false, false
 
 func residual8(r, v, um, uc, up, pm, pc, pp, a, b, k *float64, n int) {}
 
