@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// With GORUN_CHECK=1, gorun reports two nonblocking operations in flight that use the same memory. It
-// also reports a program that changes memory in use. It does not report correct uses.
+// With GORUN_CHECK=1, gorun reports two nonblocking operations in flight if one of them writes memory that
+// the other one uses. It also reports a program that changes memory in use. It does not report correct uses.
 func TestCheckOfNonblockingOperations(t *testing.T) {
 	t.Setenv("GORUN_CHECK", "1")
 	const one = `the memory of the nonblocking operation at check_test.go:`

@@ -35,7 +35,7 @@ func (f *rdmaFabric) met(w *World, book *bootstrap.Book) error {
 		return nil
 	}
 	if w.Rank() == 0 {
-		fmt.Fprintf(os.Stderr, "rank 0: connections over TCP are encrypted, because the address %v of rank %d on %s is public: gorun -encrypt=no leaves them in clear\n",
+		fmt.Fprintf(os.Stderr, "rank 0: connections over TCP are encrypted, because the address %v of rank %d on %s is public; gorun -encrypt=no leaves them unencrypted\n",
 			address, card.Rank, card.Host)
 	}
 	return f.Encrypt()

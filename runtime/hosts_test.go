@@ -271,7 +271,7 @@ func TestPublicAddressIsEncrypted(t *testing.T) {
 		r := launch(t, 2, "cross", append([]string{"-host", "h0,h1", "-rsh", c.Rsh()}, test.flags...)...)
 		require.Zero(t, r.code, r.errors)
 		require.Equal(t, test.encrypt, strings.Contains(r.out, "encrypted by TLS 1.3"), "%v: %s", test.flags, r.out)
-		said := strings.Count(r.errors, "rank 0: connections over TCP are encrypted, because the address 203.0.113.1 of rank 0 on h0 is public: gorun -encrypt=no leaves them in clear\n")
+		said := strings.Count(r.errors, "rank 0: connections over TCP are encrypted, because the address 203.0.113.1 of rank 0 on h0 is public; gorun -encrypt=no leaves them unencrypted\n")
 		require.Equal(t, test.encrypt, said == 1, r.errors)
 		require.Equal(t, test.encrypt, strings.Contains(r.errors, "encrypted"), r.errors)
 	}

@@ -55,7 +55,7 @@ func NewSharedAmong(c *Comm, ranks []int, bytesPerRank int) (*Shared, error) {
 	world := make([]int, len(ranks))
 	for i, rank := range ranks {
 		if world[i] = c.WorldRank(rank); world[i] == Undefined || i > 0 && rank <= ranks[i-1] {
-			return nil, callsite.At(fmt.Errorf("new shared memory: %w: %v are not ranks of %s in rising order", ErrRank, ranks, c.core.name))
+			return nil, callsite.At(fmt.Errorf("new shared memory: %w: %v are not ranks of %s in ascending order", ErrRank, ranks, c.core.name))
 		}
 	}
 	return newSharedOf(c, world, me, bytesPerRank)

@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestFailoverOfAdapters runs jobs in a guest machine. The jobs choose an RDMA adapter by themselves. When
-// the adapter is deleted during the job, the connections must move to another adapter. When that adapter is
-// also deleted, they must move to TCP. The program stream fails if a message is lost, repeated, damaged or
+// TestFailoverOfAdapters runs jobs in a guest machine. Without -rdma-device, a job chooses an RDMA adapter
+// itself. When the adapter in use is deleted during the job, the connections must move to another permitted adapter,
+// or to TCP if there is none. The program stream fails if a message is lost, repeated, damaged or
 // out of order.
 func TestFailoverOfAdapters(t *testing.T) {
 	share := t.TempDir()
@@ -28,16 +28,16 @@ func TestFailoverOfAdapters(t *testing.T) {
 		return out
 	}
 	const gorun = "./gorun -transport rdma -timeout 150s -np 2 -explain "
-	// stream runs the program. The command in the argument first runs after the program's fifth round. The
-	// command in the argument second runs after the fifteenth round.
-	stream := func(t *testing.T, device, first, second string) string {
+	// stream runs the program. It runs the command after5 after the program's fifth round, and the command
+	// after15 after the fifteenth round.
+	stream := func(t *testing.T, device, after5, after15 string) string {
 		t.Helper()
 		out := run(t, `rm -f out
 			{ `+gorun+device+` ./stream -rounds 25 >out 2>&1; echo "status $?" >>out; } &
 			reached() { until grep -qE "^(round $1|status .*)$" out; do sleep 0.05; done; }
 			used() { rdma resource show qp | sed -n 's,^link \([^/]*\)/.* type RC state RTS .* comm stream.*,\1,p' | head -n 1; }
-			reached 5; `+first+`
-			reached 15; `+second+`
+			reached 5; `+after5+`
+			reached 15; `+after15+`
 			wait; cat out; grep -qx "status 0" out`)
 		require.Contains(t, out, "25 rounds: each message once, in order and whole")
 		return out

@@ -139,7 +139,7 @@ func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	return nil
 }
 
-// send posts an eager frame whose records are in b behind the frame's head. The caller ensures that the link
+// send posts an eager frame whose records follow the frame's header in b. The caller ensures that the link
 // has room and the flow is ready.
 func (p *endpoint) send(l *link, b buffer, length int, put *operation) {
 	w := p.flow.Send()

@@ -6,13 +6,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// lasting is a part of the arena, or of the heap, that stays registered while there is room.
+// lasting is a registration of a part of the arena, or of the heap, that is kept for later operations.
 type lasting struct {
 	region *verbs.MemoryRegion
 	access verbs.Access
-	// from is the offset of the first byte of the part in the arena, and to is the offset behind its
-	// last byte. If heap is set, from and to are addresses instead. cycle is the value that
-	// pinned.cycle, the count of garbage collections, had when an operation last began to use the part.
+	// from is the offset of the first byte of the part in the arena, and to is the offset of
+	// the byte after its last byte. If heap is set, from and to are addresses instead, and cycle is the
+	// value of pinned.cycle when an operation last began to use the part.
 	from, to int
 	heap     bool
 	cycle    uint64
@@ -29,7 +29,7 @@ const (
 	// arenaChunk is the unit in bytes in which an arena is registered. An arena grows by multiples
 	// of arenaChunk. So a registration of whole chunks pins only pages that the arena uses.
 	arenaChunk = 4 << 20
-	// lastingMost bounds the number of parts of the arena that stay registered.
+	// lastingMost is the maximum number of parts of the arena that stay registered on a rail.
 	lastingMost = 1024
 )
 
@@ -42,13 +42,15 @@ func (r *registrations) stay(from, to int, access verbs.Access) *lasting {
 	holds := func(m *lasting) bool { return m.access == access && m.holds(from, to) }
 	m := r.recent
 	if m == nil || !holds(m) {
+		m = nil
 		if at := slices.IndexFunc(r.lasting, holds); at >= 0 {
 			m = r.lasting[at]
-		} else if m = r.add(from, to, access); m == nil {
-			return nil
 		}
-	} else {
+	}
+	if m != nil {
 		r.counts.found++
+	} else if m = r.add(from, to, access); m == nil {
+		return nil
 	}
 	r.pool.clock++
 	m.users, m.used, r.recent = m.users+1, r.pool.clock, m
@@ -81,7 +83,7 @@ func (r *registrations) add(from, to int, access verbs.Access) *lasting {
 		r.counts.refused++
 		return nil
 	}
-	// Unused parts within the new part are dropped, because from now on stay finds the new part.
+	// Unused parts within the new part are dropped, because the method stay finds the new part from now on.
 	r.drop(&r.lasting, func(old *lasting) bool {
 		return old.users == 0 && old.access == access && m.holds(old.from, old.to)
 	})
@@ -128,24 +130,25 @@ func evictOldestOf(rails []*registrations, lists ...func(r *registrations) *[]*l
 	return true
 }
 
-// drop removes the registrations for which the function which returns true from a list, and deregisters
-// them. After registrations.close, drop only removes them, because the end of the adapter ends them.
-func (r *registrations) drop(list *[]*lasting, which func(*lasting) bool) {
+// drop removes from a list, and deregisters, the registrations for which ends(m) is true. After registrations.close, drop only removes them, because the end of the adapter ends them.
+func (r *registrations) drop(list *[]*lasting, ends func(*lasting) bool) {
 	r.remove(list, func(m *lasting) bool {
-		ends := which(m)
-		if ends && !r.closed {
+		if !ends(m) {
+			return false
+		}
+		if !r.closed {
 			// An error means that the adapter and its registrations are gone.
 			_ = m.region.Close()
 		}
-		return ends
+		return true
 	})
 }
 
-// remove removes the registrations for which the function which returns true from a list and from the
-// byte counts. It does not deregister them.
-func (r *registrations) remove(list *[]*lasting, which func(*lasting) bool) {
+// remove removes from a list, and from the byte counts, the registrations for which ends(m) is true. It does not
+// deregister them.
+func (r *registrations) remove(list *[]*lasting, ends func(*lasting) bool) {
 	*list = slices.DeleteFunc(*list, func(m *lasting) bool {
-		if !which(m) {
+		if !ends(m) {
 			return false
 		}
 		n := m.to - m.from

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// leaving is the state of a connection that is to end in order. A connection ends in order because
+// leaving is the state of a connection that is to end by an orderly disconnect. It ends because
 // a connection on a better way or with new keys is to replace it, or because it is idle. When a
 // connection ends, Puts in flight fail, and Gets in flight begin again. Therefore the rank that
 // wants to end the connection first accepts no more Gets and Puts, and sends a recordLeave when the

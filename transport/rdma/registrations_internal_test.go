@@ -68,7 +68,7 @@ func addStore(t *testing.T, host byte, chunks int, pool *pinned) *registrations 
 }
 
 // TestOldestPartGoesFirst checks that registered memory has a bound, that the least recently used part is
-// evicted first, and that a part in use is never evicted.
+// evicted first, and that a part in use is never evicted. It also checks the count of parts that were found.
 func TestOldestPartGoesFirst(t *testing.T) {
 	r := newStore(t, 6, 3*arenaChunk)
 	use := func(chunk int) *lasting { return r.stay(chunk*arenaChunk+5, chunk*arenaChunk+10, r.own) }
@@ -84,6 +84,8 @@ func TestOldestPartGoesFirst(t *testing.T) {
 	end(use(1))
 	end(use(2))
 	end(use(1))
+	end(use(1))
+	require.Equal(t, 2, r.counts.found, "1, before and after it was the most recent part")
 	require.Equal(t, 3*arenaChunk, r.bytes)
 	end(use(3))
 	require.ElementsMatch(t, []int{0, 1, 3}, chunks(), "2 was the least recently used")

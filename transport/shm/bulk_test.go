@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// get reads memory of rank 1 from rank 0, and polls both until the Get is complete.
+// get reads memory of rank 1 by a Get of rank 0, and polls both ranks until the Get is complete.
 func get(tb testing.TB, ts []*shm.Transport, dst []byte, k transport.Key) error {
 	tb.Helper()
 	l := &log{}
@@ -75,7 +75,8 @@ func TestOwnerHelps(t *testing.T) {
 	require.Less(t, *read, n)
 }
 
-// A long Put that the owner conceals between two Polls of the writer fails, and writes no further bytes.
+// If the owner conceals the target of a long Put between two Polls of the writer, the Put fails and writes no further
+// bytes.
 func TestConcealEndsPut(t *testing.T) {
 	ts := pair(t)
 	needsAlone(t)
@@ -115,7 +116,7 @@ func TestHelpFails(t *testing.T) {
 	}
 }
 
-// Short messages, in the inbox and in a ring, and Get, Expose and Conceal allocate no heap memory.
+// Short messages in a ring, and Get, Expose and Conceal allocate no heap memory.
 func TestNoAllocations(t *testing.T) {
 	ts := pair(t)
 	e, c, payload := endpointTo(t, ts[0], 1), &counter{}, make([]byte, 100)

@@ -100,7 +100,7 @@ func twoProcessors() (cpus [2]int, err error) {
 		}
 	}
 	if found < 2 || goruntime.GOMAXPROCS(0) < 2 {
-		return cpus, errors.New("the distance of two processors cannot be measured with one")
+		return cpus, errors.New("the latency between two processors can be measured only if the program may use two")
 	}
 	return cpus, nil
 }

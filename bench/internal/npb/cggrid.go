@@ -42,7 +42,7 @@ type Exchange struct {
 // a power of two.
 func NewGrid(n, rank, size int) (*Grid, error) {
 	if size < 1 || size&(size-1) != 0 {
-		return nil, fmt.Errorf("npb: CG needs a power of two of ranks, not %d", size)
+		return nil, fmt.Errorf("npb: the number of ranks of CG must be a power of two, not %d", size)
 	}
 	log2 := bits.TrailingZeros(uint(size))
 	g := &Grid{Rows: 1 << (log2 / 2), Cols: 1 << (log2 - log2/2)}

@@ -1,14 +1,14 @@
 package npb
 
-// fivePoints holds the factors of a five-point stencil on one axis, from the cell two places before the
+// fivePoints holds the coefficients of a five-point stencil on one axis, from the cell two places before the
 // center to the cell two places after the center. The stencil combines diffusion by second differences and
 // dissipation by fourth differences.
 type fivePoints [5]float64
 
-// factors returns the factors at place i of an axis with diffusion d. They are the factors of the second
-// difference times d*t1, minus the factors of the fourth difference times the constant fourth. Near the
+// coefficients returns the coefficients at place i of an axis with diffusion d. They are the coefficients of the
+// second difference times d*t1, minus the coefficients of the fourth difference times the constant fourth. Near the
 // border, the fourth difference has fewer points.
-func (f *flow) factors(i int, d float64) fivePoints {
+func (f *flow) coefficients(i int, d float64) fivePoints {
 	c := fivePoints{1, -4, 6, -4, 1}
 	switch i {
 	case 1:
@@ -33,7 +33,7 @@ const (
 	diffusionZ  = 1
 )
 
-// residual stores the sum of the spatial terms of the equations, without the force, in r. It does so at all
+// residual stores the sum of the spatial terms of the equations, without the forcing term, in r. It does so at all
 // cells of this rank that are not on the border.
 func (f *flow) residual() {
 	from, to := f.inner()
@@ -49,10 +49,10 @@ func (f *flow) residual() {
 func (f *flow) linear(k, j int) {
 	n, at := f.n, f.at(k, j)
 	row := func(k, j int) []cell {
-		k = min(max(k, 0), n-1) // a plane outside the box has the factor 0, so that any plane can replace it
+		k = min(max(k, 0), n-1) // planes outside the cube have the coefficient 0, so that any plane can stand for them
 		return f.u[f.at(k, j):][:n]
 	}
-	cz, cy := f.factors(k, diffusionZ), f.factors(j, diffusionXY)
+	cz, cy := f.coefficients(k, diffusionZ), f.coefficients(j, diffusionXY)
 	r, c := f.r[at:at+n], row(k, j)
 	y0, y1, y3, y4 := row(k, j-2)[:len(r)], row(k, j-1)[:len(r)], row(k, j+1)[:len(r)], row(k, j+2)[:len(r)]
 	z0, z1, z3, z4 := row(k-2, j)[:len(r)], row(k-1, j)[:len(r)], row(k+1, j)[:len(r)], row(k+2, j)[:len(r)]
@@ -64,11 +64,11 @@ func (f *flow) linear(k, j int) {
 				cz[0]*b0[m] + cz[1]*b1[m] + cz[3]*b3[m] + cz[4]*b4[m]
 		}
 	}
-	cx := f.factors(n/2, diffusionXY)
+	cx := f.coefficients(n/2, diffusionXY)
 	for i := 1; i < n-1; i++ {
 		factors := &cx
 		if i < 3 || i > n-4 {
-			border := f.factors(i, diffusionXY)
+			border := f.coefficients(i, diffusionXY)
 			factors = &border
 		}
 		out, x0, x1, x2, x3, x4 := &r[i], &c[max(i-2, 0)], &c[i-1], &c[i], &c[i+1], &c[min(i+2, n-1)]
@@ -117,8 +117,8 @@ func (f *flow) fluxes(k, j int) {
 	}
 }
 
-// heating returns the second difference of the energy that viscosity and heat conduction transport. It
-// has the same form on each axis.
+// heating returns the part of the viscous and heat-conduction terms of the energy equation that has the same form on
+// each axis.
 func heating(p, q, here *state) float64 {
 	return (1-gamma*gamma)*(p.half-2*here.half+q.half) + gamma*gamma*(p.energy-2*here.energy+q.energy)
 }

@@ -15,7 +15,7 @@ const (
 )
 
 // isProblem is a row of the class table of IS (is.c): 2^log2Keys keys below 2^log2Max in 2^log2Buckets
-// buckets. The rank of a key is its place in the sorted sequence. In iteration it, the key at the global
+// buckets. The rank of a key is its place in the sorted sequence. In iteration number it, the key at the global
 // position testIndex[i] must have the rank testRank[i] + drift(i, it).
 type isProblem struct {
 	log2Keys, log2Max, log2Buckets int
@@ -116,7 +116,7 @@ func IS(c *runtime.Comm, class Class) (*Report, error) {
 // problem.
 func powerOfTwo(kernel string, size, most int) error {
 	if size < 1 || size&(size-1) != 0 {
-		return fmt.Errorf("npb: %s needs a power of two of ranks, not %d", kernel, size)
+		return fmt.Errorf("npb: the number of ranks of %s must be a power of two, not %d", kernel, size)
 	}
 	if size > most {
 		return fmt.Errorf("npb: %s of this class runs on at most %d ranks, not %d", kernel, most, size)

@@ -76,7 +76,7 @@ func TestKernelsRefuse(t *testing.T) {
 		require.ErrorContains(t, runtime.Local(3, func(w *runtime.World) error {
 			_, err := kernel(w.Comm(), "S")
 			return err
-		}), name+" needs a power of two of ranks, not 3")
+		}), "the number of ranks of "+name+" must be a power of two, not 3")
 	}
 }
 

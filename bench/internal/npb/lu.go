@@ -53,8 +53,7 @@ var luProblems = map[Class]luProblem{
 // over-relaxation. Each rank has a slab of rows. A sweep goes plane by plane, and row by row within a plane.
 // In a sweep, the ranks form a pipeline. When a rank has finished its rows of a plane, it passes the row at
 // its border to the next rank in the direction of the sweep, and begins the next plane. The number of ranks must
-// be a power of two, and every rank
-// needs at least three rows.
+// be a power of two, and every rank needs at least three rows.
 func LU(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := luProblems[class]
 	if !ok {

@@ -12,9 +12,8 @@ import (
 const mgCharges = 10
 
 // load sets the right-hand side of the equation in the planes of this rank. It generates a random
-// number for each of their points. The right-hand side is +1 at the points of the ten largest numbers, -1 at the
-// points of the ten smallest, and 0
-// elsewhere.
+// number for each of their points. The right-hand side is +1 at the points of the ten largest
+// numbers, -1 at the points of the ten smallest, and 0 elsewhere.
 func (m *multigrid) load() error {
 	side := m.v.side
 	first := m.top().firstPlane
@@ -78,7 +77,7 @@ type candidate struct {
 	place int
 }
 
-// candidates contains the ten smallest and the ten largest numbers so far, in rising order.
+// candidates contains the ten smallest and the ten largest numbers so far, in ascending order.
 type candidates struct{ low, high []candidate }
 
 func (c *candidates) offer(value float64, place int) {
@@ -95,7 +94,7 @@ func (c *candidates) offer(value float64, place int) {
 	}
 }
 
-// position returns the index at which value has to be inserted into a rising list.
+// position returns the index at which value has to be inserted into a list in ascending order.
 func position(list []candidate, value float64) int {
 	at, _ := slices.BinarySearchFunc(list, value, func(c candidate, v float64) int { return cmp.Compare(c.value, v) })
 	return at

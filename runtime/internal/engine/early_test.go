@@ -12,8 +12,8 @@ import (
 )
 
 // TestActorMessagesWaitForTheActorReceiver checks that actor messages wait for the actor receiver
-// up to a bound. Beyond the bound the sender is notified. Reports of lost peers also wait for the
-// actor receiver.
+// up to a bound. Beyond the bound the sender is notified. After the loss of the receiver's rank,
+// SendActorMessage returns an error.
 func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	sender, receiver := &actorReceiver{}, &actorReceiver{}

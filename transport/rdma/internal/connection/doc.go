@@ -31,6 +31,6 @@
 // The kernel offers only one way to decline a request: the rejection by the program.
 // Handshake.Refuse therefore rejects with certain private data, by which this package recognizes a
 // refusal on the active side. Other software on the active side sees an ordinary rejection. If a
-// process is killed or calls Abort, the kernel reports to the other side that the connection has
-// ended in order.
+// process is killed or calls Abort, the kernel reports an orderly disconnect to the other side, and no
+// error.
 package connection

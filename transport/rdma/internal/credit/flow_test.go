@@ -10,7 +10,8 @@ import (
 )
 
 // TestOneWayFlood sends 200,000 messages to a receiver that sends no messages. The receiver returns credit in
-// updates of half a window. All counters wrap around.
+// updates of a whole window, because it handles all frames in flight before it sends an update. The sequence numbers
+// and the counters of frames wrap around.
 func TestOneWayFlood(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{16, 16}, 0, 0, 0)
 	p.node[0].quota = 200_000
@@ -18,8 +19,8 @@ func TestOneWayFlood(t *testing.T) {
 	require.Equal(t, 200_000, p.node[1].delivered)
 }
 
-// TestFirstMessageIsAnUpdate checks that an update is due on both sides as soon as a connection is made, and
-// again on the next connection.
+// TestFirstMessageIsAnUpdate checks that an update is due as soon as a connection is made, and again on the next
+// connection.
 func TestFirstMessageIsAnUpdate(t *testing.T) {
 	f := credit.New(4)
 	require.False(t, f.Due())
@@ -40,7 +41,7 @@ func TestSlots(t *testing.T) {
 	_, ok = f.Take()
 	require.True(t, ok)
 	_, ok = f.Take()
-	require.False(t, ok, "slots are taken without a connection, as many as there are")
+	require.False(t, ok, "all slots are taken")
 	require.Equal(t, 2, f.Queued())
 	require.False(t, f.Ready())
 	f.Connect(1, 1, 2)
@@ -54,8 +55,8 @@ func TestSlots(t *testing.T) {
 	require.Panics(t, func() { credit.New(8192) })
 }
 
-// TestWindowGrowsWithUse checks that Starved returns true if the peer uses up its window, and false if the two
-// sides exchange single messages.
+// TestWindowGrowsWithUse checks that Starved returns true if the peer has at most a quarter of its window left, and
+// false if the two sides exchange single messages.
 func TestWindowGrowsWithUse(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{8, 8}, 1<<30, 0, 0)
 	p.update(0)
@@ -105,7 +106,7 @@ func TestAcknowledgedOneByOne(t *testing.T) {
 	}
 	require.Equal(t, credit.UpdateReserve, updates)
 	require.NoError(t, p.deliver(0))
-	require.False(t, p.node[0].flow.Due(), "the peer can still speak")
+	require.False(t, p.node[0].flow.Due(), "the peer may still send updates")
 	require.NoError(t, p.deliver(0))
 	require.NotZero(t, p.node[0].flow.Unacknowledged())
 	require.True(t, p.node[0].flow.Due())
@@ -134,7 +135,7 @@ func TestCreditIsReturnedByHalves(t *testing.T) {
 	require.True(t, p.node[1].flow.Due())
 }
 
-// TestNothingIsSaidInVain checks that a flow does not answer updates when it has nothing to acknowledge, and
+// TestNothingIsSaidInVain checks that a flow does not answer updates if all its own frames are acknowledged, and
 // that Owed returns false without a connection.
 func TestNothingIsSaidInVain(t *testing.T) {
 	p := newPair([2]int{8, 8}, [2]int{8, 8}, 1, 0, 0)
@@ -156,7 +157,7 @@ func TestNothingIsSaidInVain(t *testing.T) {
 	require.False(t, p.node[1].flow.Owed())
 }
 
-// TestGoodbye checks that BYE and BYE-ACK acknowledge like any other frame, and need no credit.
+// TestGoodbye checks that a BYE acknowledges frames.
 func TestGoodbye(t *testing.T) {
 	p := newPair([2]int{4, 4}, [2]int{4, 4}, 1, 0, 0)
 	require.True(t, p.take(0) && p.put(0))
@@ -179,7 +180,7 @@ func TestViolations(t *testing.T) {
 		"ack of the past":             word(0, 65535, 8, 0),
 		"limit goes back":             word(0, 0, 7, 0),
 		"limit without bounds":        word(0, 0, 8+credit.WindowMax, 0),
-		"confirmed what was not said": word(0, 0, 8, 2),
+		"confirms an update not sent": word(0, 0, 8, 2),
 	}
 	for name, w := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +202,7 @@ func TestViolations(t *testing.T) {
 			f.Return(1)
 		}
 		_, err := arrive(f, word(2, 0, 8, 0))
-		require.ErrorIs(t, err, credit.ErrViolation, "what is returned but not said is no credit")
+		require.ErrorIs(t, err, credit.ErrViolation, "returned credit counts only when an update has announced it")
 	})
 }
 
