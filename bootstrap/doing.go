@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -111,12 +112,20 @@ func (d Doing) String() string {
 func (d Doing) state() string {
 	switch {
 	case len(d.Waits) > 0:
-		return fmt.Sprintf("%d waiting", len(d.Waits))
+		return waitsIn(strconv.Itoa(len(d.Waits)), len(d.Waits))
 	case d.Finished:
 		return "has finished, and waits for the others to do so"
 	default:
 		return "waits for no message" + Wait{Line: d.Line, Function: d.Function}.at()
 	}
+}
+
+// waitsIn returns the state of a rank that waits in some operations. count is their number as text, most the number.
+func waitsIn(count string, most int) string {
+	if most == 1 {
+		return "waits in " + count + " operation"
+	}
+	return "waits in " + count + " operations"
 }
 
 // Where returns one line of text. If the rank waits, the text says what the rank waits for, and in which line
@@ -173,7 +182,7 @@ func seconds(least, most float64) string {
 func (d Doing) alike() string {
 	state := d.state()
 	if len(d.Waits) > 0 {
-		state = "waiting"
+		state = "waits"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s\n%q\n", d.Size, state, d.In)
@@ -269,7 +278,7 @@ func writeGroup(b *strings.Builder, group []Doing) {
 	}
 	state := group[0].state()
 	if least < most {
-		state = fmt.Sprintf("%d to %d waiting", least, most)
+		state = waitsIn(fmt.Sprintf("%d to %d", least, most), most)
 	}
 	fmt.Fprintf(b, "ranks %s of %d: each %s\n", FormatRanks(all), group[0].Size, state)
 	for _, in := range group[0].In {

@@ -25,7 +25,7 @@ func TestDoingOfOneRank(t *testing.T) {
 	d := receiving(2, "rank 1, tag 7", "mesh.go:69", 1.5, 1)
 	d.In, d.Notes = []string{"world, barrier, call 3, at main.go:7"}, []string{"not received: 8 bytes"}
 	d.Waits = append(d.Waits, bootstrap.Wait{Op: "wait for a Future", Peer: -1, Line: "ask.go:3"}, bootstrap.Wait{Op: "tell", Peer: -1})
-	require.Equal(t, `rank 2 of 6, process 102: 3 waiting
+	require.Equal(t, `rank 2 of 6, process 102: waits in 3 operations
   in world, barrier, call 3, at main.go:7
   receive, rank 1, tag 7, 1.5s, at mesh.go:69 (main.exchange)
   wait for a Future, at ask.go:3
@@ -52,10 +52,10 @@ func TestDoingsTogether(t *testing.T) {
 		receiving(4, "rank 1, tag 7", "mesh.go:69", 1, 1),
 	}
 	list[1].Notes, list[3].Notes = []string{"not received: 8 bytes"}, []string{"not received: 8 bytes", "rank 1: not connected"}
-	require.Equal(t, `rank 0 of 6, process 100: 1 waiting
+	require.Equal(t, `rank 0 of 6, process 100: waits in 1 operation
   receive, rank 1, tag 7, 1s, at mesh.go:70 (main.exchange)
 rank 1 of 6, process 101: has finished, and waits for the others to do so
-ranks 2-5 of 6: each 1 waiting
+ranks 2-5 of 6: each waits in 1 operation
   receive, 1s to 3s, at mesh.go:69 (main.exchange)
     ranks 2-4: rank 1, tag 7
     rank 5: rank 0, tag 7
@@ -63,13 +63,13 @@ ranks 2-5 of 6: each 1 waiting
   rank 2: rank 1: not connected
 rank 1 has left its program, and ranks 0,2-4 wait for it
 `, bootstrap.Together(list))
-	require.Equal(t, 5, list[0].Rank, "the list is the caller's")
+	require.Equal(t, 5, list[0].Rank, "Together does not reorder its argument")
 
 	same := []bootstrap.Doing{receiving(0, "rank 1", "a.go:1", 1, 1), receiving(1, "rank 1", "a.go:1", 1.0001, 1)}
 	for i := range same {
 		same[i].In = []string{"world, barrier"}
 	}
-	require.Equal(t, "ranks 0-1 of 6: each 1 waiting\n  in world, barrier\n  receive, rank 1, 1s, at a.go:1 (main.exchange)\n", bootstrap.Together(same))
+	require.Equal(t, "ranks 0-1 of 6: each waits in 1 operation\n  in world, barrier\n  receive, rank 1, 1s, at a.go:1 (main.exchange)\n", bootstrap.Together(same))
 	same[0].Size, same[0].All, same[0].Waits = 2, true, nil
 	require.Contains(t, bootstrap.Together([]bootstrap.Doing{same[0], {Rank: 1, Size: 2, Finished: true}}),
 		"rank 1 has left its program, and rank 0 waits for it\n")
@@ -150,13 +150,13 @@ func TestTogetherOfManyMessages(t *testing.T) {
 		{Rank: 2, Size: 4, Waits: []bootstrap.Wait{wait("receive", "a.go:4", 1), wait("send", "a.go:5", 2)}},
 		{Rank: 3, Size: 4, Waits: []bootstrap.Wait{wait("receive", "a.go:3", 1), wait("send", "a.go:5", 2)}},
 	})
-	require.Equal(t, `ranks 0-1,3 of 4: each 2 to 3 waiting
+	require.Equal(t, `ranks 0-1,3 of 4: each waits in 2 to 3 operations
   receive, 1s to 3s, at a.go:3
     ranks 0,3: rank 1
     rank 1: rank 2
     rank 1: rank 3
   send, rank 2, 2s, at a.go:5
-rank 2 of 4, process 0: 2 waiting
+rank 2 of 4, process 0: waits in 2 operations
   receive, rank 1, 1s, at a.go:4
   send, rank 2, 2s, at a.go:5
 `, text)

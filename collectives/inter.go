@@ -14,12 +14,13 @@ import (
 // rank.
 const Root = -3
 
-// The operations on an Intercomm move data from each group to the other group. Each operation has three
-// steps. The first rank of a group gathers or combines the contributions of its group, with the
-// operations of the group's own communicator. Then this first rank exchanges the result with the first
-// rank of the other group or with the root. Then the first rank distributes the received data in its
-// own group. InterAllToAll instead exchanges a message between each rank and each rank of the other
-// group.
+// InterAllGather and InterAllReduce move data from each group to the other group, in three steps. First, the first
+// rank of each group gathers or combines the contributions of its group, with the operations of the group's own
+// communicator. Second, the first ranks of the two groups exchange the results. Third, each first rank distributes
+// in its group what it has received. InterBarrier has the same steps without data. In InterGather and InterReduce,
+// the first rank of the other group does the first step and sends the result to the root. In InterBcast and
+// InterScatter, the root sends to the first rank of the other group, which does the third step. InterAllToAll
+// exchanges a message between each rank and each rank of the other group.
 //
 // All ranks of both groups must call the operations in the same order. At most one blocking operation
 // may be in progress; any number of nonblocking operations may be in progress at the same time. A

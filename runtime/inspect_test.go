@@ -52,7 +52,7 @@ func TestInspect(t *testing.T) {
 	}
 	require.Contains(t, shown.out, "3 ranks, 3 of them joined, 0 ended\n")
 	require.Regexp(t, `(?m)^ranks 0-2 wait at program_report_test\.go:\d+ for each other$`, shown.out)
-	require.Contains(t, shown.out, "ranks 0-2 of 3: each 1 waiting\n")
+	require.Contains(t, shown.out, "ranks 0-2 of 3: each waits in 1 operation\n")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	for _, c := range [][]string{{"inspect", "-wach"}, {"inspect", "a", "b"}} {

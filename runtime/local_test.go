@@ -210,7 +210,7 @@ func TestLocalContextSaysWhoHangs(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, own, runtime.ErrAborted)
 	require.ErrorIs(t, own, context.DeadlineExceeded)
-	require.Regexp(t, `(?m)^rank 0 of 2, process \d+: 1 waiting\n  receive, rank 1, tag 7, world, 8 bytes, .*, at local_test\.go:\d+ `, hang.Report)
+	require.Regexp(t, `(?m)^rank 0 of 2, process \d+: waits in 1 operation\n  receive, rank 1, tag 7, world, 8 bytes, .*, at local_test\.go:\d+ `, hang.Report)
 	require.Contains(t, hang.Report, "rank 1 has left its program, and rank 0 waits for it\n")
 	require.Contains(t, err.Error(), "what the ranks were doing:\nrank 0 of 2")
 

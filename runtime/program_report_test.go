@@ -108,7 +108,7 @@ func readUntil(t *testing.T, cmd *exec.Cmd, errors io.Reader, last string) strin
 func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 	const ranks = 3
 	dump := dumpOf(t, ranks, "wait", "rank 2: not received")
-	want := `(?m)^gorun: ranks 0-2 of 3: each 1 waiting\ngorun: {3}receive, .*, at program_report_test\.go:\d+ \(runtime_test\.waitForTheNext\)\n`
+	want := `(?m)^gorun: ranks 0-2 of 3: each waits in 1 operation\ngorun: {3}receive, .*, at program_report_test\.go:\d+ \(runtime_test\.waitForTheNext\)\n`
 	for rank := range ranks {
 		want += fmt.Sprintf(`gorun: {5}rank %d: rank %d, tag 7, world, 32 bytes\n`, rank, (rank+1)%ranks)
 	}
@@ -141,7 +141,7 @@ func TestReportHasWhatRanksWaitedFor(t *testing.T) {
 // The report says that a rank has finished, because others may wait for it forever.
 func TestDumpNamesARankThatHasFinished(t *testing.T) {
 	dump := dumpOf(t, 2, "leave", "has left its program")
-	require.Regexp(t, `(?m)^gorun: rank 0 of 2, process \d+: 1 waiting\ngorun: {3}receive, rank 1, tag 0, world, 8 bytes`, dump)
+	require.Regexp(t, `(?m)^gorun: rank 0 of 2, process \d+: waits in 1 operation\ngorun: {3}receive, rank 1, tag 0, world, 8 bytes`, dump)
 	require.Regexp(t, `(?m)^gorun: rank 1 of 2, process \d+: has finished, and waits for the others to do so$`, dump)
 	require.Contains(t, dump, "gorun: rank 1 has left its program, and rank 0 waits for it\n")
 }
@@ -168,7 +168,7 @@ func TestQuitSignal(t *testing.T) {
 	require.Equal(t, "blocked", said.Text())
 	require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
 	require.True(t, lines.Scan())
-	require.Contains(t, lines.Text(), "1 waiting")
+	require.Contains(t, lines.Text(), "waits in 1 operation")
 	require.True(t, lines.Scan())
 	require.Contains(t, lines.Text(), "receive, rank 0, tag 7, world, 32 bytes")
 	for range 2 {

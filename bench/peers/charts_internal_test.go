@@ -24,8 +24,8 @@ func decodePicture(t *testing.T, name string) image.Image {
 }
 
 // TestStoredPictures checks that the stored pictures show the stored results. It fails if somebody changes
-// the results and does not draw the pictures again. A small difference is allowed, because processors round
-// the edges of letters differently.
+// the results and does not draw the pictures again. A small difference is allowed, because floating-point
+// results differ between processors, and with them the pixels at the edges of letters.
 func TestStoredPictures(t *testing.T) {
 	const results = "../results"
 	samples, err := filepath.Glob(filepath.Join(results, "*.json"))

@@ -24,7 +24,8 @@ type measurement struct {
 	directory  string
 	rounds     int
 	iterations int
-	// during calls a function until its run counts, see distance.Condition.During.
+	// during calls a function, and calls it again if the processors had no common cache meanwhile (see
+	// distance.Condition.During). The results of such a run are dropped.
 	during func(ctx context.Context, run func() (over bool)) error
 	log    io.Writer
 }
@@ -43,7 +44,7 @@ type program struct {
 	samples     map[int][]float64 // the value of every round, by size
 }
 
-// collective returns the measurement of an algorithm of an operation. It measures the duration of a call as
+// collective returns the program that measures an algorithm of an operation. It measures the duration of a call as
 // the mean over the ranks, which corresponds to the prediction Result.Mean. The ranks write their send
 // buffers between the calls, because the model does not know which bytes have stayed in a peer's caches.
 func collective(operation, algorithm string, ranks int, sizes []int) *program {
@@ -53,9 +54,10 @@ func collective(operation, algorithm string, ranks int, sizes []int) *program {
 	}
 }
 
-// measure runs the programs in turn, in every round each of them once. The state of a machine, such as the
-// distance of its virtual processors, changes within minutes. In this order it changes for all programs. A run
-// that does not count is repeated. If none of the repetitions counts, the program has no sample of this round.
+// measure runs the programs in turn, each of them once per round. The state of a machine, such as the time that a
+// cache line takes between its virtual processors, changes within minutes. Because the programs take turns, a change
+// affects all of them. If the results of all repetitions of a run are dropped (see during), the program has no sample
+// of this round.
 func (m *measurement) measure(all ...*program) error {
 	for range m.rounds {
 		for _, p := range all {
@@ -137,7 +139,7 @@ func (p *program) medians() (figures, error) {
 	for _, n := range p.sizes {
 		all := p.samples[n]
 		if slices.Sort(all); len(all) == 0 || all[len(all)/2] <= 0 {
-			return nil, fmt.Errorf("%s printed no figure for %d bytes", p.name, n)
+			return nil, fmt.Errorf("%s has no sample for %d bytes", p.name, n)
 		}
 		medians[n] = all[len(all)/2]
 	}

@@ -55,7 +55,7 @@ func TestHostLists(t *testing.T) {
 	}
 }
 
-// readHostFile parses a host file. Its errors name the wrong line.
+// readHostFile parses a host file. If a line is wrong, the error has its number.
 func TestHostFiles(t *testing.T) {
 	read := func(text string) (hostList, error) {
 		name := filepath.Join(t.TempDir(), "hosts")
@@ -163,7 +163,7 @@ func TestRshCommands(t *testing.T) {
 		{options{rsh: []string{"ip", "netns", "exec"}}, "ip netns exec h1"},
 		{options{rsh: []string{"kubectl", "exec", "-i", "%h", "--"}}, "kubectl exec -i h1 --"},
 		{options{}, strings.Join(rshDefault, " ") + " h1"},
-		// The command of an allocation names the host: Flux by the number of its broker, Slurm by %h.
+		// In an allocation the remote command itself names the host: for Flux by the rank of its broker, for Slurm by %h.
 		{options{rsh: []string{"flux", "exec", "%g"}, groups: map[string]string{"h1": "--rank=0"}}, "flux exec --rank=0"},
 		{options{rsh: []string{"srun", "%g", "--nodelist=%h"}, groups: map[string]string{"h1": ""}}, "srun --nodelist=h1"},
 	} {
@@ -200,7 +200,7 @@ func TestPortableEnvironment(t *testing.T) {
 }
 
 // The flags for hosts and networks are parsed, and each wrong value gets an error that names the
-// wanted form.
+// wanted form or the reason.
 func TestOptionsOfHosts(t *testing.T) {
 	o, err := parse("-host h1:2,h2 -rsh r -agent-path /g -answer-within 3 -net 10.1.0.0/16 -transport rdma prog")
 	require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestOptionsOfHosts(t *testing.T) {
 	require.Equal(t, 5, o.size())
 	o, err = parse("-host h1:4,h2:4 a : -n 2 b")
 	require.NoError(t, err)
-	require.Equal(t, 3, o.size(), "several programs say how many ranks each")
+	require.Equal(t, 3, o.size(), "of several programs, one without -n has one rank")
 	for _, v := range []string{"eth0", "ib0.8001", "10.0.0.0/8", "fd00::/8", "10.1.2.3/24", "::1", "127.0.0.1,::1", "lo,fe80::1%eth0"} {
 		_, err := parse("-net " + v + " a")
 		require.NoError(t, err, v)

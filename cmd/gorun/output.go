@@ -32,13 +32,14 @@ const (
 )
 
 // output copies the output of the ranks to its destination. It reads from their pipes, or gets the output from
-// the agents that read these pipes. One goroutine copies for all ranks, so that lines cannot mix. A slow reader
-// of gorun's output slows down the ranks; no output is lost.
+// the agents that read these pipes. One goroutine copies whole lines for all ranks, so that only lines that are
+// too long, or incomplete for too long, mix with others. A slow reader of gorun's output slows down the ranks; no
+// output is lost.
 type output struct {
 	passThrough bool // the only rank inherits gorun's standard output
 	layout      layout
 	files       *rankLogs  // nil without -output-dir
-	broken      chan error // the first error of writing
+	broken      chan error // the first error of the copying
 
 	epoll int
 	wake  [2]int // a pipe; a byte is written to it when chunks or finished have changed
@@ -46,7 +47,7 @@ type output struct {
 
 	mu       sync.Mutex // guards the fields down to closed
 	sources  []*source  // by index in the epoll data; after run, only the copying goroutine uses it
-	errors   []*source  // by rank: the source that gets its error: standard error or, if merged, standard output
+	errors   []*source  // by rank: the source behind whose output the rank's failure is written: standard error or, if merged, standard output
 	chunks   []chunk    // output from agents, errors of ranks and new sources, in order
 	running  bool       // run was called
 	finished bool       // no rank is left
@@ -145,7 +146,7 @@ func (o *output) append(s *source) {
 	o.direct(s)
 }
 
-// direct makes s the source for the error of its rank if s is standard error, or the first source of the
+// direct makes s the source behind whose output the failure of its rank is written if s is standard error, or the first source of the
 // rank. Callers hold mu.
 func (o *output) direct(s *source) {
 	if o.errors[s.rank] == nil || s.which == streamErr {
@@ -153,7 +154,7 @@ func (o *output) direct(s *source) {
 	}
 }
 
-// run starts the copying. It is called after the sources of all first processes have been added.
+// run starts the copying. It is called after the sources of the first process of every rank have been added.
 func (o *output) run(ranks []*rank) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -171,8 +172,8 @@ func (o *output) run(ranks []*rank) error {
 	return nil
 }
 
-// holdsLines reports whether an incomplete line is held back until the rest of the line comes. Lines need not
-// be held back if they have no tags and the job has only one rank.
+// holdsLines reports whether an incomplete line is held back until the rest of the line comes or the line is
+// due. Lines need not be held back if they have no tags, and the job has only one rank or each rank has files of its own.
 func (o *output) holdsLines() bool {
 	return o.layout.tagged() || (len(o.tails) > 1 && o.files == nil)
 }
@@ -204,7 +205,7 @@ func (o *output) tail(rank int) []byte {
 func (o *output) copy() {
 	defer close(o.done)
 	events := make([]unix.EpollEvent, 64)
-	var deadline time.Time // set by finish
+	var deadline time.Time // set after finish was called
 	for o.open > 0 || deadline.IsZero() {
 		n, errno := awaitEvents(o.epoll, events, o.patience(deadline))
 		if errno != 0 && errno != unix.EINTR {
@@ -264,8 +265,8 @@ func (o *output) patience(deadline time.Time) int {
 }
 
 // read reads from a pipe once and passes the bytes to move. It returns false if the pipe is empty or at its end.
-// Then the descriptor may be closed, although an event of the pipe is still to come. Its number may already be the
-// number of another file.
+// read does nothing for a source that has ended: the last events may still include one for such a source, but its
+// descriptor is closed, and the number may belong to another file.
 func (o *output) read(s *source) bool {
 	if s.ended {
 		return false
@@ -355,8 +356,8 @@ func (o *output) write(s *source, data []byte) {
 	}
 }
 
-// fail reports the first error of writing. Reading continues, so that no rank
-// blocks on a full pipe while the job is being ended.
+// fail reports the first error of the copying. After an error of writing, reading continues, so that no rank blocks on
+// a full pipe while the job is being ended.
 func (o *output) fail(err error) {
 	select {
 	case o.broken <- err:
@@ -364,8 +365,8 @@ func (o *output) fail(err error) {
 	}
 }
 
-// failure returns the error of writing if nobody has received it from the channel broken. Otherwise it returns
-// nil.
+// failure returns the error that fail has reported. It returns nil if there is none, or if it was received from the
+// channel broken before.
 func (o *output) failure() error {
 	select {
 	case err := <-o.broken:

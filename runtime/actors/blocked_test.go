@@ -52,7 +52,7 @@ func TestBlockedActorsAreNamed(t *testing.T) {
 		}()
 		require.Eventually(t, func() bool {
 			text := blocked(w)
-			return strings.Contains(text, "1 waiting\n  tell rank:1/stuck, ") && strings.Contains(text, ", at blocked_test.go:")
+			return strings.Contains(text, "waits in 1 operation\n  tell rank:1/stuck, ") && strings.Contains(text, ", at blocked_test.go:")
 		}, 20*time.Second, time.Millisecond)
 		close(may)
 		<-told
@@ -83,7 +83,7 @@ func TestWaitForAFutureIsNamed(t *testing.T) {
 			answered <- err
 		}()
 		require.Eventually(t, func() bool {
-			return strings.Contains(blocked(w), ": 1 waiting\n  wait for a Future, at blocked_test.go:")
+			return strings.Contains(blocked(w), ": waits in 1 operation\n  wait for a Future, at blocked_test.go:")
 		}, 20*time.Second, time.Millisecond)
 		close(may)
 		return <-answered

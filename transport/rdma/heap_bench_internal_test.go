@@ -53,7 +53,7 @@ func (d *lockingDomain) Deregister(keys provider.Registered) error {
 	b := d.locked[keys.LKey]
 	delete(d.locked, keys.LKey)
 	d.mu.Unlock()
-	_ = unix.Munlock(b) // another piece in the same page may be locked
+	_ = unix.Munlock(b) // locks do not nest: this also unlocks other pieces in the same pages
 	return d.ProtectionDomain.Deregister(keys)
 }
 

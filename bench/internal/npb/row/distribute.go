@@ -1,7 +1,7 @@
 package row
 
-// Buckets is the length of the table of Distribute. With an index below this length, the compiler omits the
-// bounds check.
+// Buckets is the length of the table of Distribute. It is a power of two, so that an index masked by Buckets-1 is
+// always in range, and the compiler omits the bounds check.
 const Buckets = 1 << 10
 
 // Distribute copies each key to the next free place of its bucket in the slice sorted, and advances that place. The
@@ -11,7 +11,7 @@ func Distribute(sorted []int32, next *[Buckets]int32, keys []int32, shift int) {
 	if wide && len(keys) > 0 && len(sorted) > 0 {
 		keys = keys[distribute1(&sorted[0], &next[0], &keys[0], len(sorted), len(keys), shift):]
 	}
-	distribute(sorted, next, keys, shift) // panics at a key without a free place
+	distribute(sorted, next, keys, shift) // the remaining keys; panics at a key whose place is outside sorted
 }
 
 // distribute is the portable loop of Distribute.

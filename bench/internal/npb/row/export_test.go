@@ -1,6 +1,7 @@
 package row
 
-// The portable loops. The functions use them on processors without vector loops.
+// The portable loops. The exported functions use them if the processor cannot run the loops in assembly, or if these do
+// not handle a length or a key.
 var (
 	PortableResidual = residual
 	PortableSmooth   = smooth

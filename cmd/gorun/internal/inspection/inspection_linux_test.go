@@ -86,7 +86,7 @@ func TestText(t *testing.T) {
 3 ranks, 3 of them joined, 0 ended
 rank 0 waits at a.go:3 for rank 1; rank 1 has not called gorun for 2s and is at b.go:4 (main.f): look there
 no answer from rank 2
-rank 0 of 3, process 8: 1 waiting
+rank 0 of 3, process 8: waits in 1 operation
   receive, rank 1, tag 7, 2s, at a.go:3
 rank 1 of 3, process 9: waits for no message, at b.go:4 (main.f)
 `, r.Text())

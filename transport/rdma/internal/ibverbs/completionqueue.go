@@ -17,8 +17,8 @@ const (
 	pollBatch = 32
 )
 
-// Channel is a completion channel. Its completion queues put an event into it when they have
-// completions.
+// Channel is a completion channel. An armed completion queue puts an event into it at the next
+// completion (see CompletionQueue.Arm).
 type Channel struct {
 	context *Context
 	object  *channelObject
@@ -128,7 +128,7 @@ func (q *CompletionQueue) Poll(out []uverbs.Completion) int {
 		want := min(len(out)-done, pollBatch)
 		n := invoke(q.poll, addressOf(q.object), uintptr(want), addressOf(q.answers))
 		if n < 0 || n > want {
-			failure := q.context.err("poll", nonsense("%d completions of %d", n, want))
+			failure := q.context.err("poll", nonsense("%d completions from a poll for at most %d", n, want))
 			q.context.failure.CompareAndSwap(nil, &failure)
 			return done
 		}

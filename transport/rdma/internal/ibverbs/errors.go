@@ -56,7 +56,7 @@ func (e *ProviderError) Error() string {
 	if len(e.Known) > 0 {
 		known = strings.Join(e.Known, ", ")
 	}
-	return fmt.Sprintf("the kernel has the device, libibverbs has %s: the library needs a provider for the device's driver: install the package ibverbs-providers (Debian, Ubuntu) or libibverbs (Red Hat, SUSE) of the library's version", known)
+	return fmt.Sprintf("libibverbs has no provider for the driver of this device (it has found %s): install the package ibverbs-providers (Debian, Ubuntu) or libibverbs (Red Hat, SUSE) of the library's version", known)
 }
 
 // err wraps the error of a call with the operation and the device. It returns nil if the error is
@@ -68,7 +68,7 @@ func (c *Context) err(op string, err error) error {
 	return &uverbs.Error{Op: op, Device: c.Device.Name, Err: err}
 }
 
-// nonsense returns an uverbs.ErrAnswer with the reason why the library's answer cannot be right.
+// nonsense returns a uverbs.ErrAnswer with the reason why the library's answer cannot be right.
 func nonsense(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{uverbs.ErrAnswer}, args...)...)
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// libraryName is the name of the library's file in every version of rdma-core so far.
+// libraryName is the soname of libibverbs, which is the same in all versions of rdma-core so far.
 const libraryName = "libibverbs.so.1"
 
 // function is the address of a C function, or 0.
@@ -100,7 +100,7 @@ const mapsFields = 6
 // failed.
 var held sync.Map
 
-// Available returns nil if the library can open devices. Otherwise the error tells what is missing:
+// Available returns nil if the library is loaded and has all functions that this package calls. Otherwise the error tells what is missing:
 // ErrNotLinked, a LibraryError or a VersionError.
 func Available() error {
 	_, err := loaded()
