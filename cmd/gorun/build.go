@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,18 +54,11 @@ func (p *programs) build(program string) (string, error) {
 	return path, nil
 }
 
-// interruptError is the error of a command that was ended because gorun has received a signal.
-type interruptError struct{ signal unix.Signal }
-
-// Error implements error.
-func (e *interruptError) Error() string { return "interrupted by " + unix.SignalName(e.signal) }
-
 // runUntilSignal runs a command in a process group of its own. If gorun receives a signal that asks it to end,
 // runUntilSignal kills the group and returns an interruptError.
 func runUntilSignal(cmd *exec.Cmd) error {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	defer signal.Stop(signals)
+	signals, release := catchEnd()
+	defer release()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err

@@ -39,8 +39,7 @@ func runDoctor(args []string, out io.Writer) int {
 		complain("doctor: %v", err)
 		return exitLauncher
 	case help:
-		_, _ = io.WriteString(out, doctorHelp())
-		return 0
+		return show(out, doctorHelp())
 	case o.took != "":
 		complain("%s", o.took)
 	}
@@ -50,18 +49,21 @@ func runDoctor(args []string, out io.Writer) int {
 		return exitLauncher
 	}
 	doctor.Examine(hosts, moduleVersion(), o.answer)
-	code := 0
+	code, text := 0, new(strings.Builder)
 	for _, h := range hosts {
 		name := ""
 		if len(o.hosts) > 0 {
 			name = h.Name + ": "
 		}
 		for _, f := range h.Findings {
-			_, _ = fmt.Fprintln(out, name+strings.ReplaceAll(f.String(), "\n", "\n"+name))
+			fmt.Fprintln(text, name+strings.ReplaceAll(f.String(), "\n", "\n"+name))
 			if f.Level == doctor.Fail {
 				code = 1
 			}
 		}
+	}
+	if c := show(out, text.String()); c != 0 {
+		return c
 	}
 	return code
 }

@@ -59,7 +59,8 @@ func TestExitCodes(t *testing.T) {
 		"empty program":      {[]string{"-np", "1", "true", ":"}, 125, []string{"no program"}},
 		"no ranks":           {[]string{"-np", "0", "true"}, 125, []string{"-np 0: want a number"}},
 		"empty number":       {[]string{"-np", "", "true"}, 125, []string{`-np "": want a number of ranks`}},
-		"empty report":       {[]string{"-report", "", "true"}, 125, []string{`-report "": want the name of a file`}},
+		"empty report":       {[]string{"-report", "", "true"}, 125, []string{`-report "": want a path`}},
+		"empty directory":    {[]string{"-output-dir", "", "true"}, 125, []string{`-output-dir "": want a path`}},
 		"bad flag":           {[]string{"-tmeout", "3", "true"}, 125, []string{"did you mean -timeout?"}},
 		"no directory":       {[]string{"-wdir", "/no/such", "true"}, 125, []string{"-wdir /no/such"}},
 		"bad report":         {[]string{"-report", "/no/such/x.json", "true"}, 125, []string{"-report"}},
@@ -117,7 +118,7 @@ func TestFullOutput(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, flags := range [][]string{{"-h"}, {"-version"}, {"-man"}, {"-completion", "bash"}, {"-k8s-manifest", "-np", "2", "-image", "ring:1", "ring"}} {
+	for _, flags := range [][]string{{"-h"}, {"-version"}, {"-man"}, {"-completion", "bash"}, {"doctor", "-h"}, {"doctor"}, {"inspect", "-h"}, {"-k8s-manifest", "-np", "2", "-image", "ring:1", "ring"}} {
 		r := command(t, nil, flags...)
 		r.Stdout = full
 		require.NoError(t, r.Start())

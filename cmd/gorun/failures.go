@@ -10,21 +10,23 @@ import (
 // have the same fault, the report names all hosts that answer in this time.
 const failureDelay = 5 * time.Second
 
-// errNoJob is the reason for which the connection to a host is given up when another host has failed.
+// errNoJob is the reason for which the connection to a host is given up when another host has failed, when the
+// launcher cannot read a file that -copy sends, or when failures.interrupt was called.
 var errNoJob = errors.New("another host has failed, and there will be no job")
 
-// failures ends all waits for hosts failureDelay after the first host has failed. The zero value has no
-// failure.
+// failures ends all waits for hosts failureDelay after the first host has failed, or when interrupt is called.
+// The zero value has no failure.
 type failures struct {
 	mu      sync.Mutex // guards the fields below
 	failed  bool
-	expired bool // failureDelay has passed since the first failure
-	next    int  // the key of waiting that was used last
+	expired bool  // failureDelay has passed since the first failure, or interrupt was called
+	cause   error // of interrupt, or nil
+	next    int   // the last key that was used in the map waiting
 	waiting map[int]func()
 }
 
-// await registers the function give. When failureDelay has passed after the first failure, a goroutine of its
-// own calls give. The caller prevents this call by calling leave earlier.
+// await registers the function give. When failureDelay has passed after the first failure, or when interrupt is
+// called, a goroutine of its own calls give. The caller prevents this call by calling leave earlier.
 func (f *failures) await(give func()) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +47,7 @@ func (f *failures) await(give func()) (leave func()) {
 	}
 }
 
-// first starts the time of failureDelay if no host has failed before. It is called after each failure of a
+// first starts the timer of failureDelay if no host has failed before. It is called after each failure of a
 // host.
 func (f *failures) first() {
 	f.mu.Lock()
@@ -55,6 +57,21 @@ func (f *failures) first() {
 	}
 	f.failed = true
 	time.AfterFunc(failureDelay, f.expire)
+}
+
+// interrupt ends all waits at once, because of an error that is not the failure of a host.
+func (f *failures) interrupt(cause error) {
+	f.mu.Lock()
+	f.failed, f.cause = true, cause
+	f.mu.Unlock()
+	f.expire()
+}
+
+// interrupted returns the argument of interrupt, or nil if interrupt was not called.
+func (f *failures) interrupted() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cause
 }
 
 // expire calls the functions of all callers of await that have not called leave.

@@ -15,7 +15,7 @@ import (
 // hostSlots is an entry of a list of hosts.
 type hostSlots struct {
 	name  string
-	slots int // number of ranks that are placed on the host before the next host is used
+	slots int // number of ranks that the host gets before the next host, with -map-by slot
 }
 
 // hostList is a list of hosts in the order in which they are filled.
@@ -122,14 +122,20 @@ func readHostFile(path string) (hostList, error) {
 
 func parseHostFile(r io.Reader) (hostList, error) {
 	var l hostList
-	lines := bufio.NewScanner(r)
-	for number := 1; lines.Scan(); number++ {
+	lines, number := bufio.NewScanner(r), 1
+	for ; lines.Scan(); number++ {
 		line, _, _ := strings.Cut(lines.Text(), "#")
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
 			continue
 		}
 		h, err := parseHost(fields[0])
+		if err == nil && len(fields) > 2 {
+			err = fmt.Errorf("%q: want only slots=N after the host", fields[2])
+		}
+		if err == nil && len(fields) > 1 && strings.Contains(fields[0], ":") && !strings.HasSuffix(fields[0], "]") {
+			err = fmt.Errorf("%q: %q has a number of slots already", fields[1], fields[0])
+		}
 		for _, field := range fields[1:] {
 			value, ok := strings.CutPrefix(field, "slots=")
 			n, e := strconv.Atoi(value)
@@ -144,7 +150,7 @@ func parseHostFile(r io.Reader) (hostList, error) {
 		l = l.add(h)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("line %d: %w", number, err)
 	}
 	if len(l) == 0 {
 		return nil, errors.New("it names no hosts")

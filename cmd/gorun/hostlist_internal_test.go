@@ -66,13 +66,17 @@ func TestHostFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, hostList{{"h1", 5}, {"h2", 2}, {"h3", 1}, {"fe80::1", 2}}, got)
 	for text, want := range map[string]string{
-		"":                  "names no hosts",
-		"# h1\n":            "names no hosts",
-		"h1\nh2 slots=0\n":  "line 2",
-		"h1 slots\n":        "want slots=N",
-		"h1 max_slots=2\n":  "want slots=N",
-		"h1\n\n-o slots=2":  "line 3",
-		"h1 slots=99999999": "line 1",
+		"":                                  "names no hosts",
+		"# h1\n":                            "names no hosts",
+		"h1\nh2 slots=0\n":                  "line 2",
+		"h1 slots\n":                        "want slots=N",
+		"h1 max_slots=2\n":                  "want slots=N",
+		"h1\n\n-o slots=2":                  "line 3",
+		"h1 slots=99999999":                 "line 1",
+		"h1:2 slots=3":                      "has a number of slots already",
+		"[::1]:2 slots=2":                   "has a number of slots already",
+		"h1 slots=3 slots=1":                "want only slots=N",
+		"h1\n" + strings.Repeat("x", 1<<17): "line 2: ",
 	} {
 		_, err := read(text)
 		require.ErrorContains(t, err, want, "%q", text)
@@ -84,7 +88,7 @@ func TestHostFiles(t *testing.T) {
 // FuzzHostFile checks that each accepted host file has only valid hosts. If the hosts are written to a file
 // and parsed again, they must be the same.
 func FuzzHostFile(f *testing.F) {
-	const whole = "# a comment\n\nh1 slots=4 # four\n  u@h2:2\r\n[fe80::1%eth0]:3 slots=2\nh1\n"
+	const whole = "# a comment\n\nh1 slots=4 # four\n  u@h2:2\r\n[fe80::1%eth0]:3\nh1 slots=2\n"
 	for n := range len(whole) + 1 {
 		f.Add(whole[:n])
 	}

@@ -133,7 +133,7 @@ func (j *job) writeLines() error {
 	for i, h := range j.hosts {
 		switch {
 		case j.opts.pods != nil:
-			h.here = true // this host is this machine: no other host can start its agent
+			h.here = true // as if the host were this machine: no other host can start its agent
 			if i == 0 {
 				h.line = []string{path, agentCommand}
 			}
@@ -171,7 +171,7 @@ func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	switch {
 	case err == nil:
 	case errors.Is(h.reason(), errNoJob):
-		return nil // the error of the host that has failed is reported
+		return h.job.failures.interrupted() // or nil: the error of the host that has failed is reported
 	default:
 		h.job.failures.first()
 	}
@@ -360,7 +360,7 @@ func (h *host) failed(body []byte) error {
 const dismissDelay = 5 * time.Second
 
 // dismiss ends the connections and returns when the commands have ended. If patient is true, the agents have
-// been told to end, and dismiss first waits until they have ended.
+// been told to end, and dismiss first waits for their ends, but at most dismissDelay.
 func (j *job) dismiss(patient bool) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup

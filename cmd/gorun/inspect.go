@@ -85,8 +85,7 @@ func runInspect(args []string, out *os.File) int {
 				return exitLauncher
 			}
 		case (name == "h" || name == "help") && !inline:
-			_, _ = io.WriteString(out, inspectUsage)
-			return 0
+			return show(out, inspectUsage)
 		default:
 			complain("inspect: unknown flag %s (gorun inspect -h lists the flags)", args[i])
 			return exitLauncher
@@ -108,7 +107,7 @@ func runInspect(args []string, out *os.File) int {
 	return 0
 }
 
-// inspect prints the reports of the job whose name begins with start.
+// inspect prints the reports of the job whose name begins with the argument start.
 func inspect(start string, f inspectFlags, out *os.File) error {
 	c, err := dialJob(start)
 	if err != nil {
@@ -206,8 +205,8 @@ func (v *view) show(r *inspection.Report) error {
 	return err
 }
 
-// dialJob connects to the only job of this user whose name begins with start. If this user has no such job,
-// dialJob connects to the job of another user whose name is start. Root may inspect such a job.
+// dialJob connects to the job of this user that chooseJob returns. If no job of this user matches, dialJob
+// connects to the job of another user whose name is the argument start. Root may inspect such a job.
 func dialJob(start string) (*inspection.Client, error) {
 	jobs, failed := inspection.Jobs()
 	job, err := chooseJob(jobs, start)
@@ -224,7 +223,7 @@ func dialJob(start string) (*inspection.Client, error) {
 	return c, failure
 }
 
-// chooseJob returns the job whose name is start, or the only job whose name begins with start.
+// chooseJob returns the job whose name is the argument start, or the only job whose name begins with it.
 func chooseJob(jobs []string, start string) (string, error) {
 	if slices.Contains(jobs, start) {
 		return start, nil

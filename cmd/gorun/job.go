@@ -20,7 +20,7 @@ type job struct {
 	id    string // unique on this machine
 	ranks []*rank
 	node  *node   // this machine's part of the job, without ranks if there are hosts
-	hosts []*host // the hosts that run the ranks instead of this machine, if hosts were named
+	hosts []*host // the hosts whose agents run the ranks; nil if this process runs the ranks itself
 	kept  []*host // the subset of hosts whose agents run ranks, or may run ranks in a later generation
 	files *files  // the files that are compared with the files of the hosts
 
@@ -179,7 +179,7 @@ func (j *job) run() (code int, err error) {
 		}
 	}
 	if len(j.hosts) > 0 {
-		if err := j.startHosts(secret); err != nil {
+		if err := j.reachHosts(secret); err != nil {
 			return 0, errors.Join(err, j.dismiss(false))
 		}
 		j.sigs = catchSignals()
@@ -292,9 +292,9 @@ func (j *job) conclude() (int, error) {
 }
 
 // drain waits for the output of the ranks to be written. A slow reader may take any time, but an interrupt
-// ends the wait, and is a failure of the job because output is lost. A signal may also have come while the last rank
-// ended. Therefore output that is written soon after the signal is not lost. drain reports whether all output was
-// written.
+// ends the wait, and is a failure of the job because output is lost. The interrupt may also have come while the last
+// rank ended. Therefore drain waits for a short time after the interrupt before it ends the wait. It reports whether
+// all output was written.
 func (j *job) drain() bool {
 	done := make(chan struct{})
 	go func() {

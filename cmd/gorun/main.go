@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -46,14 +47,14 @@ func run(args []string) int {
 		complain("%v", err)
 		return exitLauncher
 	case o.informs():
-		return show(information(o))
+		return show(os.Stdout, information(o))
 	case o.manifest:
 		text, err := printManifest(o, args)
 		if err != nil {
 			complain("%v", err)
 			return exitLauncher
 		}
-		return show(text)
+		return show(os.Stdout, text)
 	case o.pods != nil && o.pods.Index > 0:
 		return joinPods(o)
 	case o.took != "":
@@ -97,8 +98,8 @@ func complain(format string, args ...any) {
 	_, _ = os.Stderr.WriteString(complaint + strings.ReplaceAll(text, "\n", "\n"+complaint) + "\n")
 }
 
-// signed returns the report of a rank with the name of the rank before it. If the report already begins with
-// the name, followed by a space or a colon, signed returns the report unchanged.
+// signed returns the name of a rank, followed by the rank's report. If the report already begins with the name
+// and a space or a colon, signed returns the report unchanged.
 func signed(rank int, text string) string {
 	text = strings.TrimRight(text, "\n")
 	name := fmt.Sprintf("rank %d", rank)
@@ -108,9 +109,9 @@ func signed(rank int, text string) string {
 	return name + ": " + text
 }
 
-// show writes a text to standard output and returns the exit code.
-func show(text string) int {
-	if _, err := os.Stdout.WriteString(text); err != nil {
+// show writes a text and returns the exit code.
+func show(out io.Writer, text string) int {
+	if _, err := io.WriteString(out, text); err != nil {
 		complain("the output is incomplete: %v", err)
 		return exitLauncher
 	}

@@ -20,10 +20,19 @@ func setOneOf[T ~string](to *T, v T, allowed ...T) error {
 	return nil
 }
 
+// setPath accepts the name of a file or a directory.
+func setPath(to *string, v string) error {
+	if v == "" {
+		return errors.New("want a path")
+	}
+	*to = v
+	return nil
+}
+
 // setDuration parses a Go duration or a number of seconds.
 func setDuration(to *time.Duration, v string) error {
 	d, err := time.ParseDuration(v)
-	if err != nil {
+	if err != nil && strings.Trim(v, "0123456789.") == "" {
 		d, err = time.ParseDuration(v + "s")
 	}
 	if err != nil || d <= 0 {

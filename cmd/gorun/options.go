@@ -109,12 +109,12 @@ func (o *options) size() int {
 // flag is one flag of the command line.
 type flag struct {
 	names []string // without the dash, the usual one first
-	value string   // what the value stands for in the help, "" for a switch
+	value string   // placeholder of the value in the help, "" for a flag without a value
 	help  string
 	set   func(o *options, a *app, value string) error
 }
 
-// flagGroup is the flags of one task.
+// flagGroup is a group of flags that the help lists under one title.
 type flagGroup struct {
 	title string
 	flags []flag
@@ -125,7 +125,7 @@ var flagGroups = []flagGroup{
 	{"programs and ranks", []flag{
 		{[]string{"np", "n"}, "N", "start N ranks (default 1, with hosts one per slot)", setRanks},
 		{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V (visible to all users in ps)", setEnv},
-		{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
+		{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { return setPath(&a.wdir, v) }},
 		{[]string{"race"}, "", "build Go code with the race detector, which needs gcc", func(o *options, _ *app, _ string) error { o.race = true; return nil }},
 		{[]string{"build-flags"}, "FLAGS", "flags for go build, as in -build-flags '-tags debug -trimpath'", setBuildFlags},
 	}},
@@ -133,7 +133,7 @@ var flagGroups = []flagGroup{
 		{[]string{"host"}, "H:N,...", "run on these hosts, with N slots each, filled in order (default 1)", setHosts},
 		{[]string{"hostfile"}, "F", "the same from a file: lines \"host slots=N\" or \"host:N\"", setHostFile},
 		{[]string{"rsh"}, "CMD", "command that reaches a host; the host replaces %h in CMD or follows CMD (default ssh)", setRsh},
-		{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
+		{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { return setPath(&o.agentPath, v) }},
 		{[]string{"copy"}, "", "send gorun and the program to a temporary directory of each host that lacks them, removed at the end", func(o *options, _ *app, _ string) error { o.copies = true; return nil }},
 		{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	}},
@@ -155,10 +155,10 @@ var flagGroups = []flagGroup{
 		{[]string{"rdma-device"}, "NAME|none|auto", "RDMA adapter of each host: name, interface or address (default auto: those that work, then TCP)", setRDMADevice},
 	}},
 	{"input and output", []flag{
-		{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
+		{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"; if a line ends with a backslash, its rest follows later", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
 		{[]string{"prefix"}, "PATTERN", "start every line with PATTERN: %r rank, %l local rank, %h host, %p pid, %s stream, %t time, %% percent", setPrefix},
 		{[]string{"timestamp"}, "", "start every line with the time", func(o *options, _ *app, _ string) error { o.timestamp = true; return nil }},
-		{[]string{"output-dir"}, "DIR", "write the output of rank N to DIR/rank.N.out and DIR/rank.N.err", func(o *options, _ *app, v string) error { o.outputDir = v; return nil }},
+		{[]string{"output-dir"}, "DIR", "write the output of rank N to DIR/rank.N.out and DIR/rank.N.err", func(o *options, _ *app, v string) error { return setPath(&o.outputDir, v) }},
 		{[]string{"merge-stderr"}, "", "join standard error to standard output", func(o *options, _ *app, _ string) error { o.mergeStderr = true; return nil }},
 		{[]string{"stdin"}, "N|all|none", "which rank gets standard input (default 0; the others read end of file)", setStdin},
 	}},
@@ -171,7 +171,7 @@ var flagGroups = []flagGroup{
 		{[]string{"spares"}, "K", "with -on-failure respawn: keep K more processes of each program, which take the places of lost ranks at once", setSpares},
 	}},
 	{"diagnosis", []flag{
-		{[]string{"report"}, "F.json", "write a report of the job to F.json", setReport},
+		{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { return setPath(&o.report, v) }},
 		{[]string{"explain"}, "", "print at the end the transport of each pair and why, refused connections, and the algorithms of collectives", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
 		{[]string{"reproducible"}, "", "combine reductions from left to right: the same bits wherever the ranks are; slower between nodes", func(o *options, _ *app, _ string) error { o.reproducible = true; return nil }},
 		{[]string{"check"}, "", "look for requests, buffers and communicators used in a wrong way, and make every send synchronous", func(o *options, _ *app, _ string) error { o.check = true; return nil }},
@@ -194,8 +194,8 @@ var flags = func() []flag {
 	return all
 }()
 
-// parseOptions reads a command line without the program's name. getenv returns the
-// value of an environment variable, for -x VAR and for the hosts of an allocation.
+// parseOptions reads a command line without its first word, the name of gorun. getenv returns the value of an
+// environment variable, for -x VAR and for the hosts of an allocation.
 func parseOptions(args []string, getenv func(string) (string, bool)) (*options, error) {
 	o := &options{grace: graceDefault, stall: stallDefault, stdin: stdinFirst, bindTo: placement.None}
 	o.onFailure, o.onDeadlock = bootstrap.OnFailureKill, deadlockEnd
@@ -285,7 +285,7 @@ func (f flag) choices() []string {
 	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(f.value, "[="), "]"), "|")
 }
 
-// parseFlag reads the flag at the start of args and returns what follows it.
+// parseFlag reads the flag at the start of args and returns the words after the flag and its value.
 func parseFlag(o *options, a *app, args []string) ([]string, error) {
 	shown := args[0]
 	name := strings.TrimPrefix(strings.TrimPrefix(shown, "-"), "-")
@@ -311,14 +311,6 @@ func parseFlag(o *options, a *app, args []string) ([]string, error) {
 		return nil, fmt.Errorf("-%s %s: %w", name, cmp.Or(value, `""`), err)
 	}
 	return args, nil
-}
-
-func setReport(o *options, _ *app, v string) error {
-	if v == "" {
-		return errors.New("want the name of a file")
-	}
-	o.report = v
-	return nil
 }
 
 func setRanks(_ *options, a *app, v string) error {

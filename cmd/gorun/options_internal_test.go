@@ -125,6 +125,7 @@ func TestOptionErrors(t *testing.T) {
 		"-N 2 a":                                            "use -ppn N",
 		"-timeout soon a":                                   "want a duration",
 		"-timeout 0 a":                                      "want a duration",
+		"-timeout 1h30 a":                                   "want a duration",
 		"-grace -1s a":                                      "want a duration",
 		"-x UNSET a":                                        "the variable is not set",
 		"-x =1 a":                                           "want VAR or VAR=VALUE",

@@ -32,7 +32,7 @@ func replaceable(name string) error {
 	case err != nil:
 		return err
 	case st.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link, which is not followed: remove it or name another file", name)
+		return fmt.Errorf("%s is a symbolic link, which is not followed: name another file", name)
 	case !st.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file: name another one", name)
 	}

@@ -41,6 +41,8 @@ func (a *agent) prepare(k link.Kind, body []byte) error {
 	case link.KindDown: // for the agents below: another agent on this machine runs this host's ranks
 		a.below.tell(body)
 		return nil
+	case link.KindKill: // another agent on this machine runs this host's ranks, and kills them
+		return nil
 	default:
 		return fmt.Errorf("frame of kind %d before the plan: %w", k, link.ErrMalformed)
 	}

@@ -42,11 +42,12 @@ hosts: gorun and the program must be on every host, at the same path as here
   host's name replaces %h in CMD, or else follows CMD. This machine (localhost
   or its own name) needs no -rsh. Ranks get the environment and directory of
   this shell, except HOME, USER, LOGNAME, SHELL and PATH on hosts with a user
-  name (user@host) or where the user differs. When the connection to a host
-  ends, all processes of the job there are killed. Of more than 32 hosts (or
-  GORUN_RADIX=N) gorun starts the agents of 32, which start the others by the
-  same command, which these hosts need as well. For many short jobs one
-  connection of ssh can serve all:
+  name (user@host) or where the user differs. Variables of the machine or of the
+  login on it (DISPLAY, MAIL, HOSTNAME, SSH_*, XDG_* and the like) reach other
+  hosts only by -x. When the connection to a host ends, all processes of the job
+  there are killed. Of more than 32 hosts (or GORUN_RADIX=N) gorun starts the
+  agents of 32, which start the others by the same command, which these hosts
+  need as well. For many short jobs one connection of ssh can serve all:
   -rsh 'ssh -oControlMaster=auto -oControlPath=~/.ssh/%C -oControlPersist=60'
 
 doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whether a

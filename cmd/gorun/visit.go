@@ -104,6 +104,8 @@ func (j *job) awaitPods() error {
 func (j *job) receivePods() error {
 	late := time.NewTimer(j.opts.answer)
 	defer late.Stop()
+	interrupted := make(chan struct{})
+	defer j.failures.await(func() { close(interrupted) })()
 	for {
 		var missing []string
 		for _, h := range j.hosts[1:] {
@@ -130,6 +132,8 @@ func (j *job) receivePods() error {
 			}
 		case err := <-j.visits.closed:
 			return err
+		case <-interrupted:
+			return j.failures.interrupted()
 		case <-late.C:
 			shown := missing[:min(len(missing), shownHostsMax)]
 			return fmt.Errorf("%d of %d pods did not come within %v: %s: are they scheduled, and can they resolve and reach %s at port %d? (kubectl get pods; -answer-within)",
