@@ -10,9 +10,9 @@
 //   - Messages from one rank to another arrive in the order in which Send accepted them: there is
 //     one ordered lane from each rank to each other rank. The size of a message and the memory or
 //     connection that carries the message do not change its place in the lane.
-//   - No method blocks. Send, Get, Put and FetchAdd return ErrAgain when a ring or
-//     a queue is full. The caller then keeps the operation and repeats it after the next
-//     Poll. A refused operation has had no effect.
+//   - No method blocks. Send, Get, Put and FetchAdd return ErrAgain if the transport cannot accept the
+//     operation now, for example because a ring or a queue is full. The caller then keeps the
+//     operation and repeats it after the next Poll. A refused operation has had no effect.
 //   - A full lane gets room when the peer polls. The peer need not ring this rank when the lane
 //     gets room, because a rank with refused operations polls, or sleeps for a bounded time. A
 //     transport may nevertheless ring a rank that was refused an operation and has then armed
@@ -26,7 +26,7 @@
 //     has two duties. If no Poll follows soon, the transport sends the messages by itself (see the
 //     interface Locking). If this rank is armed, the transport rings this rank, so that it polls.
 //   - The engine calls all methods of a Transport and its Endpoints under one lock of the engine.
-//     So no two of these methods run concurrently, except where the comment of a method says so.
+//     So no two of these methods run concurrently, except where the comment of a method permits it.
 //   - The transport reports a lost peer once, by Handler.Down. Before the transport calls
 //     Handler.Down, the operations in flight to the peer complete with an error that is ErrPeerDown
 //     (errors.Is). Later operations return an error that is ErrPeerDown.

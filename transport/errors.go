@@ -6,8 +6,9 @@ import (
 )
 
 var (
-	// ErrAgain means that a ring or a send queue is full. The caller has to repeat the operation
-	// after the next Poll.
+	// ErrAgain means that the transport cannot accept the operation now, for example because a ring
+	// or a send queue is full, or because the connection is not established yet. The caller has to
+	// repeat the operation after the next Poll.
 	ErrAgain = errors.New("try again after the next poll")
 	// ErrNotSupported means that the transport, the peer or the machine does not have the requested
 	// capability. A probe of a missing capability returns ErrNotSupported, and a test that gets

@@ -11,8 +11,8 @@ import (
 
 // ActorSystem returns the actor system of the connections' actors. The program's actors run in this
 // system, too, so that all actors of the rank have one process registry, one event stream and one
-// space of PIDs. ActorSystem creates the system if no connection has created it before. From the
-// call of ActorSystem on, the actor system logs to the argument log. Before the first call, the
+// namespace of PIDs. ActorSystem creates the system if no connection has created it before. After
+// the call, the actor system logs to the handler in the argument log. Before the first call, the
 // actor system logs nothing. Close shuts the actor system down. Like every method, ActorSystem is
 // called under the engine's lock.
 func (t *Transport) ActorSystem(log slog.Handler) *actor.ActorSystem {
@@ -25,8 +25,8 @@ type ActorState struct {
 	// ID is the ID of the actor. The ID of a child consists of the ID of its parent, "/" and a
 	// name.
 	ID string
-	// Kind says in a few words for which purpose the actor exists. State says in a few words in
-	// which state the actor or its connection is.
+	// Kind describes in a few words the purpose of the actor. State describes in a few words the
+	// state of the actor or of its connection.
 	Kind, State string
 }
 

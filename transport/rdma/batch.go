@@ -10,13 +10,13 @@ import (
 // Over TCP, the adapter makes a system call for each frame and each work request that it begins
 // alone. This system call is most of the cost of a small message.
 //
-// A message is sent at once if the peer has sent something since this rank last sent a message at
-// once, as in a dialogue. A message is also sent at once if this rank last sent a message at once
+// A message is sent at once if the peer has sent an eager frame since this rank last sent a message
+// at once, as in a dialogue. A message is also sent at once if this rank last sent a message at once
 // more than batchWithin ago. Short messages that are not sent at once share a frame, called the
 // open frame of the endpoint. The open frame is sent
 //   - by the next Poll or Arm; if the rank is armed, the transport rings the rank so that the rank
 //     polls;
-//   - when the frame is full, or when something other than a short message is sent to the peer;
+//   - when the frame is full, or when a longer message or another kind of record is sent to the peer;
 //   - after the time batchMost, if no goroutine polls.
 //
 // During a Poll, all short messages share frames. The adapter begins the work requests that are
@@ -54,7 +54,8 @@ type batch struct {
 	// than the buffer of that frame, so that the next open frame gets a buffer of the next larger
 	// class.
 	size int
-	// answered is true if the peer has sent something since the last message that was sent at once.
+	// answered is true if the peer has sent an eager frame since the last message that was sent at
+	// once.
 	// began is the time at which that message was sent, measured from batches.base.
 	answered bool
 	began    time.Duration
@@ -95,9 +96,9 @@ func (p *endpoint) holds(n int) bool {
 // that the reading of the clock does not delay the message.
 func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, time.Since(p.t.batches.base) }
 
-// openBatch makes the frame in buffer b the open frame. The frame has length bytes so far. The
-// caller ensures that the flow has a free slot. Outside of a Poll, openBatch rings an armed rank
-// and starts the timer.
+// openBatch makes the frame in buffer b the open frame. The argument length is the number of bytes
+// that the frame has so far. The caller ensures that the flow has a free slot. Outside of a Poll,
+// openBatch rings an armed rank and starts the timer.
 func (p *endpoint) openBatch(b buffer, length int) {
 	c := &p.t.batches
 	p.batch.sequence, p.batch.open = p.flow.Take()
@@ -121,7 +122,7 @@ func (p *endpoint) openBatch(b buffer, length int) {
 }
 
 // appendBatch appends a record to the open frame and returns true. If the record is too long or
-// does not fit, it posts the open frame, if that is possible, and returns false.
+// does not fit, appendBatch posts the open frame, if that is possible, and returns false.
 func (p *endpoint) appendBatch(h transport.Header, payload []byte) bool {
 	s := &p.slots[p.flow.Slot(p.batch.sequence)]
 	n := recordBytes + padded(len(payload))

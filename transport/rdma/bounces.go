@@ -12,7 +12,7 @@ import (
 // through which the bytes of operations are copied.
 type bounces struct {
 	domain registrar
-	// access is the access rights of the pieces. Pieces are lent to peers only if access includes
+	// access contains the access rights of the pieces. Pieces are lent to peers only if access includes
 	// AccessRemoteRead.
 	access verbs.Access
 	free   []bounce
@@ -139,15 +139,14 @@ func (o *operation) abandon() {
 }
 
 const (
-	// copyMost is an upper bound, in bytes, of the length from which on memory is registered
-	// instead of copied. Above copyMost a registration costs less than a copy, provided that the
-	// registration takes at most 50 µs.
+	// copyMost is the largest length in bytes that measureCopies returns. For longer memory, a
+	// registration costs less than a copy, provided that the registration takes at most 50 µs.
 	copyMost = 256 << 10
 	// measureTries is the number of measurements of each cost, of which the minimum is used.
 	measureTries = 3
 )
 
-// measureCopies measures and returns the length in bytes from which on registering and
+// measureCopies measures and returns the length in bytes above which registering and
 // deregistering memory costs less than copying it. The calculation assumes that the cost of a
 // registration is a constant plus an amount for each page.
 func measureCopies(d registrar) int {
@@ -182,8 +181,8 @@ func measureCopies(d registrar) int {
 	return crossing(a, b, c, short, long)
 }
 
-// crossing returns the length at which the cost of a registration is equal to the cost of a copy.
-// Both costs are linear in the length. The arguments short and long are two lengths in bytes.
+// crossing returns the length at which the cost of a registration is equal to the cost of a copy,
+// but at most copyMost. Both costs are linear in the length. The arguments short and long are two lengths in bytes.
 // registerShort and registerLong are the costs of registering memory of these lengths. whole is the
 // cost of copying memory of the length long.
 func crossing(registerShort, registerLong, whole float64, short, long int) int {

@@ -34,8 +34,8 @@ type loss struct {
 const trialMost = 2 * time.Second
 
 // candidates returns the ways to a peer, best first, in the order of pair.worse. But ways on which
-// a connection was lost less than Config.Recovery ago come last. Among these ways, the way with the
-// oldest loss comes first.
+// a connection was lost or a look has failed less than Config.Recovery ago come last. Among these
+// ways, the way with the oldest loss comes first.
 func (a *connector) candidates(list []Location) []candidate {
 	var all []candidate
 	for _, r := range a.t.rails {

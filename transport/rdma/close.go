@@ -18,7 +18,7 @@ func (t *Transport) goodbye(l *link, k frameKind, final bool) {
 	t.sendControl(l, t.meet(l.peer).flow.Goodbye(), k, final)
 }
 
-// end ends a link in order: requests that were posted are completed first.
+// end ends a link by an orderly disconnect: requests that were posted are completed first.
 func (t *Transport) end(l *link) {
 	if l.gone {
 		return
@@ -28,7 +28,7 @@ func (t *Transport) end(l *link) {
 	}
 }
 
-// ended records that a peer has ended in order. From now on operations on the peer fail with
+// ended records the orderly end of a peer. From now on operations on the peer fail with
 // transport.ErrClosed.
 func (t *Transport) ended(peer int, err error) {
 	if p := t.meet(peer); p.end == nil {

@@ -15,12 +15,12 @@ import (
 // time to time, and when a port of this rank comes up, whether a better way (type candidate) works.
 // For this test the connector requests a connection on that way. This request is called a look. The
 // peer rejects a look, so that the connection in use is not affected. If the way works, both ends
-// finish their Gets and Puts and end the connection in order (leave.go). The next connection is
+// finish their Gets and Puts and end the connection by an orderly disconnect (leave.go). The next connection is
 // then requested on the better way.
 type comeback struct {
 	// pause is the time from one look to the next. pause doubles after each look, up to pauseRatio
-	// times Config.Recovery. When a connection has lasted for longer than pause, pause is set to
-	// Config.Recovery again.
+	// times Config.Recovery. When a connection that has lasted for longer than pause ends, or when
+	// the port of an adapter comes up, pause is set to Config.Recovery again.
 	pause time.Duration
 	timer *time.Timer
 	// used is the link in use, and since is the time at which it was put in use.
@@ -34,7 +34,8 @@ type comeback struct {
 	ways   []candidate
 }
 
-// pauseRatio is the maximum pause between looks, in units of Config.Recovery.
+// pauseRatio is the maximum pause between looks, and between requests for a side connection, in units of
+// Config.Recovery.
 const pauseRatio = 32
 
 // Messages to a connector.
@@ -156,7 +157,8 @@ func (a *connector) looked(c actor.Context, l *link, err error) {
 	a.await(c)
 }
 
-// revived handles the event that the port of an adapter has come up: the connector looks at once.
+// revived handles the event that the port of an adapter has come up: the connector looks at once, and
+// a side connection may be requested at once.
 func (a *connector) revived(c actor.Context) {
 	a.comeback.pause = a.t.config.Recovery
 	a.t.command(func() { a.t.meet(a.peer).side.next = time.Time{} })

@@ -28,13 +28,13 @@ type Config struct {
 	// reports them.
 	Missing []string
 	// Lookup returns the locations at which the rails of a rank listen, best first, or an error
-	// that says why the rank has no address. Lookup is called on any goroutine when a connection is
-	// made.
+	// that says why the rank has no address. Lookup is called on any goroutine, for example when a
+	// connection is made.
 	Lookup func(rank int) ([]Location, error)
 	// Sleeper is rung when something arrives while the transport is armed, and when a connection
 	// makes progress.
 	Sleeper transport.Sleeper
-	// Log is called with one line of text for people, without a newline, for events that are
+	// Log is called with one human-readable line of text, without a newline, for events that are
 	// reported once, such as the first stranger (a sender without the secret). Log is called on a
 	// goroutine of its own, without a lock, and may block. Only Close waits for Log, for at most a
 	// second. Log may be nil.
@@ -61,8 +61,9 @@ type Config struct {
 	// share the memory for receives.
 	Slot int
 	// ReadsIn (IRD) and ReadsOut (ORD) are the numbers of RDMA Reads that a connection serves and
-	// issues at a time. The default is 16, but at most the number that the adapter supports, and 8
-	// in large jobs. NoReads sets both to 0, so that bytes are transferred by Write.
+	// issues at a time. The default, which is also the maximum, is 16, or 8 if the job has more
+	// than 129 ranks. Both numbers are reduced to what the adapter supports. NoReads sets both to 0,
+	// so that bytes are transferred by Write.
 	ReadsIn, ReadsOut int
 	NoReads           bool
 	// NoCRC reports whether this side can do without checksums if they are optional in the
@@ -104,10 +105,10 @@ type Config struct {
 	// that were sent (30 s). Messages that are not acknowledged after this time may be lost, and
 	// Close logs a line about them.
 	Linger time.Duration
-	// Recovery is the time after the loss of a connection in which its adapter is tried only after
-	// all other adapters. Recovery is also the time for which a connection on a worse adapter lasts
-	// before this rank looks whether a better adapter works. The default is 10 s. Each pause
-	// between later looks is twice as long as the pause before it.
+	// Recovery is the time after the loss of a connection in which its pair of adapters is tried
+	// only after all other pairs. Recovery is also the time for which a connection on a worse pair
+	// lasts before this rank tests whether a better pair works. The default is 10 s. Each pause
+	// between later looks is twice as long as the pause before it, up to 32 times Recovery.
 	Recovery time.Duration
 	// Idle is the time after which a connection without traffic is ended; 0 means never.
 	Idle time.Duration
@@ -115,7 +116,7 @@ type Config struct {
 
 const (
 	slotDefault  = 17 << 10 // a message of 16 KiB and the heads of its frame and record
-	burstSlot    = 16 << 10 // bursts of messages are eager up to this size, too
+	burstSlot    = 16 << 10 // size of the longest eager frame while many messages are in flight (Caps.EagerBest)
 	slotMin      = 1 << 10
 	readsDefault = 16
 	// goodbyeDefault is the default of Goodbye in package peering. It is repeated here, because

@@ -380,7 +380,7 @@ func (a *connector) dial(action *peering.Action) error {
 	}
 	way, ok := a.search.next(list)
 	if !ok {
-		return errSelf // all addresses are this host's own; usually tried has found that before
+		return errSelf // all addresses are this host's own; usually the method tried has found this earlier
 	}
 	l := &link{
 		conn: action.Conn, peer: a.peer, greeting: action.Greeting, way: way, rail: way.rail, remote: way.to.Address,

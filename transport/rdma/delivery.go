@@ -90,8 +90,9 @@ func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	return true
 }
 
-// single delivers a frame of one message, which is the usual case. For any other frame, single does
-// nothing and returns false.
+// single delivers a frame of one message, which is the usual case. If the frame has other contents, or
+// cannot be delivered now (for example because its link is not in use or the budget is spent), single
+// does nothing and returns false.
 func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 	p := t.peers[a.link.peer]
 	if p == nil || p.link != a.link || p.end != nil || h == nil || *left == 0 || a.length < headBytes+recordBytes {

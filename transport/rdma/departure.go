@@ -39,9 +39,9 @@ func (t *Transport) depart(peer int, cause error) {
 	t.leaving = append(t.leaving, d)
 }
 
-// dismiss reads the messages that have arrived. Then it gives up each peer that was marked down on
-// one of two conditions: no more messages can arrive from the peer, or more than departurePolls
-// polls have passed since the departure became late. dismiss returns the number of events.
+// dismiss reads the messages that have arrived. Then it gives up a peer that was marked down if no
+// more messages can arrive from the peer, or if more than departurePolls polls have passed since the
+// departure became late. dismiss returns the number of events.
 func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	events := 0
 	for n := 1; n > 0 && *left > 0; events += n {

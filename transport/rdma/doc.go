@@ -9,20 +9,20 @@
 //	link          one connection: endpoint of verbs, window, control frames
 //	                    ^ commands, in order      | events
 //	------------------------------------------------------------------------------
-//	supervisor      one actor: supervises
+//	supervisor    one actor: starts and supervises the connectors
 //	connector     one actor per peer: handshakes, addresses, deadlines; its peering.Machine
 //	              decides which connection is used and when each connection ends
 //
 // An actor decides and Poll executes. A connector never accesses an endpoint of verbs. A connector
-// enqueues commands (dial, accept, use, retire, goodbye, end, forget) and rings the rank's Sleeper.
-// Commands are functions, which the next Poll calls in order. Poll sends events to the actors:
-// established, rejected, lost, first message, BYE (the frame that ends a connection in order). So all
-// code of this package outside of the actors runs under the engine's lock and needs no lock of its own.
-// No message of the engine passes through the mailbox of an actor. The only operation that an actor
-// executes itself is the rejection of a connection request, because a rejection accesses no state of
-// Poll. For a connection that this rank requests, the actor makes the link and passes it to Poll with a command. For
-// a connection that the peer requests, Poll makes the link and passes it to the actor with an event. link.go says
-// which goroutine may access which field of a link.
+// enqueues commands (for example dial, accept, use, retire, goodbye, end, forget) and rings the rank's
+// Sleeper. Commands are functions, which the next Poll calls in order. Poll sends events to the actors,
+// for example established, rejected, lost, first message, BYE (the frame that begins the orderly end of
+// a connection). So all code of this package outside of the actors runs under the engine's lock and needs no
+// lock of its own. No message of the engine passes through the mailbox of an actor. The only call of
+// package verbs that an actor makes itself is the rejection of a connection request, because a rejection
+// accesses no state of Poll. For a connection that this rank requests, the actor makes the link and
+// passes it to Poll with a command. For a connection that the peer requests, Poll makes the link and
+// passes it to the actor with an event. link.go says which goroutine may access which field of a link.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.
@@ -30,13 +30,13 @@
 // # Rails
 //
 // A rail is an adapter with its receives, send memory, completion queue and listener (rail.go). A
-// transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. The connector
-// tries the ways to the peer, each between two rails of one fabric, one after the other, the best way first
-// (candidate.go). Lanes and
-// operations survive the loss of a connection, even if the next connection is on another rail. If a
-// better rail works again, the two ranks move their connection back to that rail (comeback.go). Every
-// Poll polls the first rail. It polls the other rails less often while they have no traffic (pace.go). If
-// shared memory is polled as well (Config.Companion), this holds for the first rail, too.
+// transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. A way to a peer
+// is a pair of rails of one fabric, one rail of each rank. The connector tries the ways one after the
+// other, the best way first (candidate.go). Lanes and operations survive the loss of a connection, even
+// if the next connection is on another rail. If a better rail works again, the two ranks move their
+// connection back to that rail (comeback.go). Every Poll polls the first rail. The other rails are polled
+// less often while they have no traffic (pace.go). If shared memory is polled as well
+// (Config.Companion), the first rail is also polled less often while it has no traffic.
 //
 // # Small messages
 //
@@ -44,41 +44,43 @@
 // peer has posted. The credits of package credit ensure that no Send is posted without a receive. The
 // buffer is kept until the peer has acknowledged the frame. After the loss of a connection,
 // unacknowledged frames are retransmitted on the next connection, and the receiver drops the frames that
-// it has already received. frame.go defines the layout. Each frame has room before and behind it for the
-// provider's headers and trailers, so that a message is copied only once between engine and network. The
-// receive of the last delivered message is not posted again at once, so that the program's answer can be
-// sent first. The next Poll or Arm, or the delivery of the next message, posts this receive.
+// it has already received. frame.go defines the layout. Unless the receives are small, each frame has
+// room before it and after it for the provider's headers and trailers (receives.go), so that a message is
+// copied only once between engine and network. The receive of the last delivered message is not posted
+// again at once, so that the program's answer can be sent first. The next Poll or Arm, or the delivery of
+// the next message, posts this receive.
 //
-// All connections of a rail share one queue of receives (package credit's Pool). If the method Send of an endpoint
-// has accepted a message, the message was posted, or waits in a frame that the next Poll posts
-// (batch.go). If there is no credit or no connection, the method Send refuses the message. So only
-// two kinds of frames are queued: frames for the next Poll, and frames to be retransmitted.
+// All connections of a rail take their receives from one shared receive queue; package credit's Pool
+// limits the receives of each peer. If the method Send of an endpoint has accepted a message, the message
+// was posted, or waits in an open frame (batch.go), which the next Poll, the next Arm or a timer posts. If
+// there is no credit or no connection, the method Send refuses the message. So only two kinds of frames
+// are queued: open frames, and frames to be retransmitted.
 //
 // # Bulk
 //
 //	Get       Reads of at most 1 MiB, as many at a time as negotiated (ORD); the Gets
 //	          to one peer take turns
-//	Put       Writes, and a marker message behind them; the acknowledgement of the marker
+//	Put       Writes, followed by a marker message; the acknowledgement of the marker
 //	          confirms that the bytes are placed (RFC 5040 section 5.5: the completion of
 //	          a Write does not confirm this)
 //	FetchAdd  a message to the owner, which is delivered exactly once
 //
 // interruption.go describes the effect of a lost connection on these operations. Bytes are transferred
 // from the sender's slice or Buffer directly into the receiver's slice or Buffer. With a provider in
-// software a registration is an entry in a table. Expose then registers the exposed memory, and each Get
-// or Put registers its local memory until it is complete. If a registration pins pages, registrations.go decides
-// how memory is
-// registered. The chunks of the arena stay registered. Short slices of the heap are copied through
-// registered memory. Long slices of the heap are registered, and pinned, for the duration of an operation.
-// If a long slice is transferred repeatedly, it stays registered until the garbage collector ends the
-// registration (heap.go). On adapters whose registrations pin pages, the key of arena memory that is
-// exposed for reading covers the whole chunk of the arena, until the chunk is deregistered. A peer with this
-// key can also read the other bytes of the chunk. This access is acceptable, because the ranks of a job trust each other
-// with their arenas, as they do on a node.
+// software a registration is only an entry in a table. With such a provider, Expose registers the
+// exposed memory, and each Get or Put registers its local memory until the operation is complete. If a
+// registration pins pages, registrations.go decides how memory is registered. The chunks of the arena
+// stay registered. Short slices of the heap are copied through registered memory. Long slices of the
+// heap are registered, and pinned, for the duration of an operation. If a long slice is transferred
+// repeatedly, it stays registered until the garbage collector ends the registration (heap.go). On
+// adapters whose registrations pin pages, the key of arena memory that is exposed for reading covers the
+// whole chunk of the arena, until the chunk is deregistered. A peer with this key can also read the
+// other bytes of the chunk. This access is acceptable, because the ranks of a job trust each other with
+// their arenas, as they do on a node.
 //
 // # Waiting
 //
-// Arm arms the completion queue. While the rank sleeps, a goroutine of the adapter waits in the
+// Arm arms the completion queue of each rail. While the rank sleeps, a goroutine of the adapter waits in the
 // kernel and makes progress, so that a sleeping rank serves its peers' Reads. The goroutine rings the
 // Sleeper when something has arrived. If shared memory is polled, too (Config.Companion), Poll polls the
 // sockets less often while no message arrives; see pace.go.
@@ -90,15 +92,15 @@
 //	                    answers for at most Config.Goodbye
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     a new connection is tried for Config.GiveUp; then the peer is down
-//	connection refused  the peer is down. If the address is an address of this host: at
-//	                    once. If a connection to the peer was in use before: after some
+//	connection refused  the peer is down. If all its addresses are addresses of this host:
+//	                    at once. If a connection to the peer was in use before: after some
 //	                    attempts. Otherwise: after Config.Absence. A peer that has called
 //	                    Close also refuses connections. So it is declared down even if
 //	                    this rank was never connected to it
 //	no answer           the peer is down after Config.GiveUp. But if Config.Supervised is
-//	                    true and the peer's operating system accepts TCP connections, the
-//	                    peer's process is suspended (for example by SIGSTOP). This rank
-//	                    then goes on waiting for the peer
+//	                    true and the peer's operating system accepts TCP connections, this
+//	                    rank assumes that the peer's process is suspended (for example by
+//	                    SIGSTOP), and goes on waiting for the peer
 //	MarkDown            for at most Config.Departure, Poll delivers messages that the peer
 //	                    sent before its end, until each connection has ended; then the
 //	                    peer is down
@@ -108,18 +110,16 @@
 //
 // A stranger is a sender that cannot prove that it knows the job's secret. Each side gives this proof
 // before the other side accepts anything else from it. The proofs are the records in the private data of
-// the request and of the reply, and a message authentication code at the end of the first message of the active
-// side. Package
-// negotiation defines them. Until the proofs are verified, the endpoint is guarded (Guarded in
-// verbs.EndpointConfig).
+// the request and of the reply, and a message authentication code at the end of the first message of the
+// active side. Package negotiation defines them. Until the proofs are verified, the endpoint is guarded
+// (Guarded in verbs.EndpointConfig).
 //
 // The provider limits half-open connections by a deadline and by a maximum number, and drops data
 // that is not a connection request. A request whose record does not verify is rejected with the reason, and
 // counted. The actor of a peer does not learn of such a request. If the first message of an
 // accepted connection has no valid proof, the connection is ended and counted in the same counters.
-// Of the invalid requests and the invalid first messages, only the first is logged. A rejection that does not
-// verify is counted, too,
-// and ends one attempt.
+// Of the invalid requests and the invalid first messages, only the first is logged. A rejection that does
+// not verify is counted, too, and ends one attempt.
 //
 // Unstable: any release may change this package, also after v1.
 package rdma

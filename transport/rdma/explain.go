@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Known reports whether a connection to a peer was ever made or requested. Like every method, Known
-// is called under the engine's lock.
+// Known reports whether the transport has state of a peer, for example because Endpoint was called for
+// the peer, or because the peer has requested a connection. Like every method, Known is called under
+// the engine's lock.
 func (t *Transport) Known(peer int) bool {
 	return t.Reach(peer) == nil && t.peers[peer] != nil
 }
@@ -85,8 +86,8 @@ func (t *Transport) ExplainMemory() string {
 // silenceUnit is the unit to which the duration of a silence is rounded in texts.
 const silenceUnit = 10 * time.Millisecond
 
-// Silence returns a text that says for how long a peer has not answered. The text is for a peer for
-// which the transport goes on waiting after Config.GiveUp. It returns "" for every other peer.
+// Silence returns a text that says for how long a peer has not answered, if the transport goes on
+// waiting for the peer after Config.GiveUp. For every other peer it returns "".
 func (t *Transport) Silence(peer int) string {
 	if t.Reach(peer) != nil || t.peers[peer] == nil || t.peers[peer].silent.IsZero() {
 		return ""

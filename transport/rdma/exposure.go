@@ -38,8 +38,8 @@ const (
 	numberShift = 40
 )
 
-// slice returns the n bytes at a key that a peer has sent. It returns false if the peer may not
-// access these bytes.
+// slice returns the n bytes at the address in a key that a peer has sent. It returns false if the
+// peer may not access these bytes.
 func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byte, bool) {
 	e := x[k.Token]
 	if e == nil || e.empty || e.access&access != access || n < 0 {
@@ -53,8 +53,8 @@ func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byt
 	return b[off : off+uint64(n)], true
 }
 
-// on returns the address and key on rail r of the byte that k names. It registers the exposure on r
-// if necessary.
+// on returns the address and the key by which a peer accesses, through rail r, the byte that k names.
+// It registers the exposure on r if necessary.
 func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err error) {
 	e := x[k.Token]
 	if r == e.home {
@@ -74,8 +74,8 @@ func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err
 	return k.Addr - e.address + at.Address, at.RKey, nil
 }
 
-// home returns the rail on which memory is exposed: the rail with the largest number of
-// connections.
+// home returns the rail on which memory is exposed: the rail with the largest number of connections.
+// A rail that is out is chosen only if all rails are out.
 func (t *Transport) home() *rail {
 	best := t.polled[0]
 	for _, r := range t.polled[1:] {
@@ -86,7 +86,8 @@ func (t *Transport) home() *rail {
 	return best
 }
 
-// Expose implements transport.Transport. It registers the memory, or copies it if it is short.
+// Expose implements transport.Transport. It registers the memory. If a registration pins pages, short
+// memory outside of the arena that peers may only read is copied instead.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
@@ -137,8 +138,8 @@ func (t *Transport) enter(e *exposure, region *verbs.MemoryRegion, off int, shar
 }
 
 // Conceal implements transport.Transport. When Conceal returns, the adapter refuses the key of an
-// exposure with a registration of its own. An exposure that is in the arena or is a copy is part of
-// a larger region, which stays registered.
+// exposure with a registration of its own. A copy, and memory in the arena that peers may only read,
+// are parts of a larger region, which stays registered.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)

@@ -10,6 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
@@ -99,4 +100,53 @@ func TestRanksWithTwoSecrets(t *testing.T) {
 	require.Greater(t, ranks[0].Strangers().Refusals.Load(), uint64(1), "it was tried again")
 	require.Equal(t, ranks[0].Strangers().Refusals.Load(), ranks[1].Strangers().Unproved.Load())
 	closeAll(t, ranks)
+}
+
+// TestAckOfTheOpenFrame checks a peer that acknowledges a frame to which the rank still adds messages. The rank has not
+// sent the frame yet, so that the peer is lost.
+func TestAckOfTheOpenFrame(t *testing.T) {
+	everywhere(t, nil, func(l leaver) {
+		l.say(frame(word(0, 0, 8, 0), kindUpdate))
+		e := l.r.to(1)
+		l.r.check = func(int, transport.Header, []byte) { _ = e.Send(transport.Header{A: 7}, []byte("answer")) }
+		l.settle(l.r, "the connection", func() bool { l.poll(); return true })
+		l.say(frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))
+		l.say(frame(word(1, 1, 8, 0), kindEager, message(1, "y")...)) // in the same Poll: the answer to x is open
+		l.settle(l.r, "the loss", func() bool { l.poll(); return len(l.r.downs) == 1 })
+		require.ErrorIs(t, l.r.downs[0], transport.ErrDamaged)
+		require.ErrorContains(t, l.r.downs[0], "flow control violated")
+	})
+}
+
+// TestPutAnsweredAsFetchAdd checks that the answer to a FetchAdd does not end a Put.
+func TestPutAnsweredAsFetchAdd(t *testing.T) {
+	r, u := loneAt(t, pinning(memory(verbstest.StyleIWARP, 2)), 2, nil)
+	u.requests = 8
+	c, n := credentials(1, 2), request(1)
+	h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+	require.Equal(t, verbs.EventEstablished, h.answer(r).Type)
+	h.say(frame(word(0, 0, 8, 0), kindUpdate))
+	target, err := u.domain.Register(make([]byte, 1<<16), verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
+	require.NoError(t, err)
+	at := target.Remote(0, 0)
+	k := transport.Key{Addr: at.Address, Token: uint64(at.RKey)}
+	h.settle(r, "a put", func() bool { return r.to(1).Put(make([]byte, 32<<10), k, 42) == nil })
+	const recordFetched, statusBadKey, operation = 3, 1, 1
+	b := binary.LittleEndian.AppendUint32(nil, 0) // length of the payload
+	b = append(b, recordFetched, 0, 0, 0)
+	b = binary.LittleEndian.AppendUint64(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, statusBadKey)
+	b = binary.LittleEndian.AppendUint64(b, operation)
+	r.check = func(int, transport.Header, []byte) {}
+	h.say(frame(word(0, 0, 8, 0), kindEager, b...))
+	for range 200 {
+		r.poll()
+		u.poll()
+		require.NotContains(t, r.done, uint64(42))
+	}
+	h.say(frame(word(1, 1, 8, 0), kindUpdate)) // acknowledges the marker of the Put
+	h.settle(r, "the end of the put", func() bool { u.poll(); return len(r.done) == 1 })
+	require.NoError(t, r.done[42])
+	require.Empty(t, r.downs)
+	require.NoError(t, r.Close())
 }

@@ -16,7 +16,9 @@ import (
 // this package does not learn when such memory is unmapped.
 //
 // Only operations of this side use such registrations. An exposure does not use them, because the
-// key of an exposure has to become invalid when the exposure ends.
+// key of an exposure has to become invalid when the exposure ends. On adapters with the attribute
+// SinksAreWritable, a Get does not use them either, because the peer could write to the memory as long
+// as it stays registered.
 
 const (
 	// keptMost is the maximum number of pieces of the heap that stay registered on a rail.
@@ -134,8 +136,8 @@ func (r *registrations) again(at span) bool {
 	return false
 }
 
-// evictKept deregisters one piece of the heap: of all pieces on the rails that no operation uses,
-// the piece whose last use is the oldest.
+// evictKept deregisters the least recently used piece of the heap that no operation uses, on any of
+// the rails.
 func evictKept(rails ...*registrations) {
 	evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.kept })
 }

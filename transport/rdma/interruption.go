@@ -16,8 +16,9 @@ import (
 // operation ends with ErrBadKey. If the key is valid, a Get starts again, which has the same effect
 // as a slow Get. A Put fails, because the owner may already have read some of the written bytes.
 
-// interrupt makes the Gets and Puts in flight uncertain. It does not change FetchAdds, because they
-// are messages, and messages are not lost.
+// interrupt makes the Gets and Puts in flight uncertain. A Put whose bytes are all in place ends
+// successfully instead. interrupt does not change FetchAdds, because they are messages, and messages
+// are not lost.
 func (b *bulk) interrupt(p *endpoint) {
 	b.moving, b.marking, b.reading, b.writing = nil, nil, 0, 0
 	b.asking = slices.DeleteFunc(b.asking, func(o *operation) bool { return o.kind != operationFetchAdd && !o.uncertain })
@@ -113,7 +114,7 @@ func (p *endpoint) serve(r *record) error {
 	case recordKeyed, recordClosed, recordMarked:
 		p.sideAnswered(r)
 	case recordFetched, recordChecked:
-		if o := b.all[uint32(r.header.C)]; o != nil && o.asked && o.uncertain == (r.kind == recordChecked) {
+		if o := b.all[uint32(r.header.C)]; o != nil && o.awaits(r.kind) {
 			o.answered(p, &r.header)
 		}
 	default:
@@ -181,4 +182,12 @@ func (o *operation) answered(p *endpoint, h *transport.Header) {
 		o.interrupted, o.uncertain, o.asked = false, false, false
 		p.bulk.moving = append(p.bulk.moving, o)
 	}
+}
+
+// awaits reports whether a record of this kind answers the record that ask has sent. A marker is only acknowledged.
+func (o *operation) awaits(kind recordKind) bool {
+	if o.kind == operationFetchAdd {
+		return o.asked && kind == recordFetched
+	}
+	return o.asked && o.uncertain && kind == recordChecked
 }

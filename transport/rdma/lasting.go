@@ -130,7 +130,8 @@ func evictOldestOf(rails []*registrations, lists ...func(r *registrations) *[]*l
 	return true
 }
 
-// drop removes from a list, and deregisters, the registrations for which ends(m) is true. After registrations.close, drop only removes them, because the end of the adapter ends them.
+// drop removes from a list, and deregisters, the registrations for which ends(m) is true. After
+// registrations.close, drop only removes them, because the end of the adapter ends them.
 func (r *registrations) drop(list *[]*lasting, ends func(*lasting) bool) {
 	r.remove(list, func(m *lasting) bool {
 		if !ends(m) {

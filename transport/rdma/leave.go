@@ -8,13 +8,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// leaving is the state of a connection that is to end by an orderly disconnect. It ends because
-// a connection on a better way or with new keys is to replace it, or because it is idle. When a
+// leaving is the state of the orderly end of a connection. A connection ends in this way because a
+// connection on a better way or with new keys is to replace it, or because it is idle. When a
 // connection ends, Puts in flight fail, and Gets in flight begin again. Therefore the rank that
-// wants to end the connection first accepts no more Gets and Puts, and sends a recordLeave when the
-// last of them has ended. The peer then also accepts no more Gets and Puts, waits for the last of
-// them, and sends BYE, which ends the connection. Messages are accepted all the time, because
-// messages that are not acknowledged are retransmitted on the next connection.
+// wants to end the connection first stops accepting operations (Get, Put, FetchAdd), and sends a
+// recordLeave when the last of them has ended. The peer then also stops accepting operations, waits
+// for the last of them, and sends BYE, which ends the connection. Messages are accepted all the time,
+// because messages that are not acknowledged are retransmitted on the next connection.
 type leaving uint8
 
 const (
@@ -59,17 +59,18 @@ func (p *endpoint) moves() bool { return p.leaving != staying && !p.idle }
 const wearEvery = 1024
 
 // wear begins to end an encrypted connection that has carried as much data as its keys allow. The
-// next connection has new keys. Only the lower of the two ranks makes this check. That is
-// sufficient, because each rank counts the data of both directions.
+// next connection has new keys. Both ranks make this check, because a rank whose memory is only read or written by the
+// peer begins no operation.
 func (p *endpoint) wear() {
-	if l := p.link; l.rail.encrypted && p.t.config.Rank < p.peer && l.endpoint.Worn() {
+	if l := p.link; l.rail.encrypted && l.endpoint.Worn() {
 		p.leave(l)
 	}
 }
 
-// agree handles a recordLeave of the peer for the connection with a nonce. If that connection was
-// lost, the record was retransmitted on the next connection. Then agree ignores the record, because
-// the peer does not want the next connection to end, and may have Puts in flight on it.
+// agree handles a recordLeave of the peer. Word A of h is the nonce of the connection that is to end.
+// If that connection was lost, the record was retransmitted on the next connection. Then agree ignores
+// the record, because the peer does not want the next connection to end, and may have Puts in flight on
+// it.
 func (p *endpoint) agree(h *transport.Header) error {
 	idle := h.B == leaveIdle
 	switch {

@@ -90,8 +90,8 @@ const (
 	// linkEvents is the maximum number of connection events of an endpoint.
 	linkEvents = 3
 	// controlFrames is the maximum number of control frames in flight. Each of them has a place in
-	// the link's control buffer. The updates use the first places in turn. BYE and BYE-ACK, which
-	// end the connection in order, use the last two places.
+	// the link's control buffer. Updates and marks use the first places in turn. BYE and BYE-ACK,
+	// the frames of an orderly end, use the last two places.
 	controlFrames = credit.UpdateReserve + 2
 	// controlBytes is the size of the control buffer in bytes. The buffer contains the control
 	// frames, and the proof that the active side sends as its first message.

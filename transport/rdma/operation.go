@@ -19,12 +19,12 @@ const (
 	writesMax = 4
 	// operationsMax is the maximum number of operations in progress with a peer.
 	operationsMax = 64
-	// readTries is the number of connections that a Get may lose before it fails.
+	// readTries is the number of losses of its connection that a Get survives.
 	readTries = 3
 )
 
-// errInterrupted is the error of a Put whose connection was lost, and of a Get that has lost readTries
-// connections.
+// errInterrupted is the error of a Put whose connection was lost, and of a Get that has lost more than
+// readTries connections.
 var errInterrupted = errors.New("the connection was lost meanwhile")
 
 // errRefused is the error of an operation whose memory the owner cannot register. The engine then transfers the
@@ -69,7 +69,7 @@ type operation struct {
 	// necessary after a loss, because an invalid key may be the reason of the loss. It is also necessary to
 	// get the key on the rail of the connection in use.
 	interrupted, uncertain bool
-	// asked reports whether the record of the operation was sent: the marker, the recordCheck, or the FetchAdd.
+	// asked reports whether the record of the operation was sent: a recordMarker, recordCheck or recordFetch.
 	asked bool
 	// referred reports whether a recordKey was sent, which asks for the key on the side connection.
 	referred bool
@@ -102,7 +102,7 @@ func newBulk() bulk { return bulk{all: map[uint32]*operation{}} }
 
 func (b *bulk) any() bool { return len(b.all) > 0 }
 
-// waits reports whether a Read, a Write or a record is left to be posted.
+// waits reports whether a Read, a Write, a record or a mark is left to be posted.
 func (b *bulk) waits() bool { return len(b.moving)+len(b.asking)+len(b.answers)+len(b.marking) > 0 }
 
 // supersede drops the records of a kind that wait to be sent to the peer, because the peer needs
@@ -141,7 +141,7 @@ func (p *endpoint) Get(dst []byte, src transport.Key, token uint64) error {
 	return p.move(operationGet, dst, src, token)
 }
 
-// Put implements transport.Endpoint, by Writes and a marker behind them. The acknowledgement of the marker
+// Put implements transport.Endpoint, by Writes, followed by a marker. The acknowledgement of the marker
 // confirms that the bytes are in place.
 func (p *endpoint) Put(src []byte, dst transport.Key, token uint64) error {
 	return p.move(operationPut, src, dst, token)
@@ -349,7 +349,7 @@ func (o *operation) check(p *endpoint) {
 	}
 }
 
-// marked handles the acknowledgement of the marker behind a Put. The acknowledgement may arrive before the
+// marked handles the acknowledgement of the marker of a Put. The acknowledgement may arrive before the
 // completions of the Put's Writes, because on InfiniBand a message of the peer can overtake the adapter's
 // acknowledgement of a Write. Until these completions the adapter may have to retransmit the Writes.
 func (o *operation) marked(p *endpoint) {

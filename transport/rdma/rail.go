@@ -204,7 +204,7 @@ func (r *rail) location() Location {
 }
 
 // flags returns the flags of a work request. During Poll and begin the result is FlagMore, so that
-// the adapter holds the request until begin calls Adapter.Begin.
+// the adapter may hold the request back, at most until begin calls Adapter.Begin.
 func (r *rail) flags() verbs.RequestFlags {
 	b := &r.t.batches
 	if !r.t.reading && !b.beginning {
@@ -286,8 +286,8 @@ func (r *rail) takeOut(why error) {
 	}
 }
 
-// remove ends the use of a rail whose adapter is gone. If the rail is the last rail, remove does
-// nothing and returns false.
+// remove ends the use of a rail whose adapter is gone. If no other rail is left, remove does nothing
+// and returns false.
 func (r *rail) remove(why error) bool {
 	t := r.t
 	if len(t.polled) == 1 {

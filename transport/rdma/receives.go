@@ -11,13 +11,13 @@ const receivesPerChunk = 64
 
 const (
 	// lead is the offset of the first frame in page-aligned memory, chosen so that the payload of
-	// the frame's first message begins on a cache line. Users' slices begin on a cache line, too. A
-	// copy of 8 KiB takes three times as long if source and destination are aligned differently to
-	// cache lines, and a message is copied four times.
+	// the frame's first message begins on a cache line. Users' slices usually begin on a cache line,
+	// too. A copy of 8 KiB takes three times as long if source and destination have different offsets
+	// from a cache line, and a message is copied four times.
 	lead = (line - (headBytes+recordBytes)%line) % line
 	line = 64
-	// leadMin is the size of frames in bytes from which on lead is used. In large jobs the frames
-	// are shorter, and saving the memory for lead is more important.
+	// leadMin is the minimum size in bytes of the frames for which lead is used. In large jobs the
+	// frames are shorter, and saving the memory for lead is more important.
 	leadMin = 16 << 10
 )
 
@@ -29,8 +29,9 @@ func leadOf(size int) int {
 	return lead
 }
 
-// room is the number of bytes before and behind a frame for the headers and trailers of the
-// adapter, so that they are contiguous with the frame. flag is FlagRoom, or 0 if there is no room.
+// room is the space around a frame: head bytes before the frame and tail bytes after it, for the
+// headers and trailers of the adapter, so that they are contiguous with the frame. flag is FlagRoom,
+// or 0 if there is no room.
 type room struct {
 	head, tail int
 	flag       verbs.RequestFlags
@@ -46,8 +47,8 @@ func roomOf(a *verbs.Adapter, size int) room {
 	return room{limits.Headroom, limits.Tailroom, verbs.FlagRoom}
 }
 
-// first returns the offset of the first frame in a region: the room before it, rounded up to a
-// cache line, and lead.
+// first returns the offset of the first frame in a region: the number of bytes of room before the
+// frame, rounded up to a multiple of a cache line, plus lead.
 func (r room) first(lead int) int { return r.aligned(r.head) + lead }
 
 // stride returns the distance from one frame of a size to the next.

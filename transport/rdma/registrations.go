@@ -32,7 +32,7 @@ type registrations struct {
 	// pins reports whether a registration pins pages, so that it is costly. If pins is false, bounces and
 	// arena are not used, and no memory stays registered.
 	pins bool
-	// copyBelow is the length in bytes from which on a registration costs less than copies.
+	// copyBelow is the length in bytes at and above which a registration costs less than copies.
 	copyBelow int
 	bounces   bounces
 	// arena is nil if there is no arena.
@@ -166,7 +166,7 @@ func (r *registrations) expose(data []byte, access verbs.Access) (registration, 
 
 // use registers data. If data is in the arena, use returns a part of the arena that stays registered. The
 // argument lasting gives the access rights of this part. If there is no room for the part, or data is not
-// in the arena, use registers data alone. The argument access gives the access rights of data alone.
+// in the arena, use registers data alone, with the access rights in the argument access.
 func (r *registrations) use(data []byte, access, lasting verbs.Access) (registration, error) {
 	if r.arena != nil {
 		if off, ok := r.arena.Offset(data); ok {
@@ -178,7 +178,7 @@ func (r *registrations) use(data []byte, access, lasting verbs.Access) (registra
 	return r.alone(data, access)
 }
 
-// alone registers data alone.
+// alone registers data for one operation or exposure only.
 func (r *registrations) alone(data []byte, access verbs.Access) (registration, error) {
 	region, err := r.Register(data, access)
 	if err != nil {
@@ -194,8 +194,8 @@ type registrar interface {
 	Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error)
 }
 
-// Register registers memory. If there is no room for the memory, Register first deregisters memory, on any
-// rail, that stays registered and that no operation or exposure uses.
+// Register registers memory. If the registration fails, Register deregisters, on any rail, memory that stays
+// registered and that no operation or exposure uses, and tries again.
 func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error) {
 	region, err := r.domain.Register(data, access)
 	for err != nil && r.pins && r.pool.evict() {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// sendMemoryMax bounds the registered memory of frames that are not acknowledged, in bytes, for
-	// all peers together.
+	// sendMemoryMax bounds the registered memory for frames that this rank sends on one rail, in
+	// bytes, for all peers together.
 	sendMemoryMax = 64 << 20
 	// sendChunk is the number of bytes of buffers that are registered at a time. But at least four
 	// buffers are registered at a time.
@@ -23,7 +23,7 @@ const (
 // buffer is registered memory for one frame. It belongs to the caller of take or lend until give
 // returns it.
 type buffer struct {
-	// whole is the memory with the room before and behind the frame.
+	// whole is the memory of the frame, with the room before and after the frame.
 	whole []byte
 	lkey  uint32
 	class uint8
@@ -92,7 +92,7 @@ func (m *sendMemory) pop(c int) buffer {
 // size of the buffer's class.
 func (m *sendMemory) bytes(b *buffer) []byte { return b.whole[m.room.head:] }
 
-// framed returns the first n bytes of a buffer, with the room before and behind them.
+// framed returns the first n bytes of a buffer, with the room before and after them.
 func (m *sendMemory) framed(b *buffer, n int) []byte { return b.whole[:m.room.head+n+m.room.tail] }
 
 // give puts a buffer back, so that it is free.

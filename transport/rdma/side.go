@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// side is the side connection with a peer. It is a second connection, and uses other adapters of both
-// ranks than the connection in use. It carries parts of long Gets and Puts of this rank. The peer has
+// side is the side connection with a peer. It is a second connection, which uses, at both ranks, other
+// adapters than the connection in use. It carries parts of long Gets and Puts of this rank. The peer has
 // another side connection for its own Gets and Puts. The first long transfer requests the side
 // connection, and the side connection lasts as long as the connection in use. If the side connection is
 // lost, no operation fails, because the lost parts are transferred on the connection in use (package
@@ -32,7 +32,7 @@ type side struct {
 	reading, writing, depth int
 	// marks are the Puts whose marks are not answered yet, oldest first.
 	marks []*operation
-	// next is the time from which on a side connection may be requested again, and pause is the duration
+	// next is the earliest time at which a side connection may be requested again, and pause is the duration
 	// of the last wait. since is the time at which the side connection was established. why is the reason
 	// for which there is no side connection.
 	next, since time.Time
@@ -43,7 +43,7 @@ type side struct {
 }
 
 const (
-	// sideMost is the maximum number of Reads of striped transfers in flight on each adapter.
+	// sideMost is the maximum number of Reads of striped transfers in flight on each of the two connections.
 	sideMost = 4
 	// sidesMost bounds the number of side connections of an adapter.
 	sidesMost = 64
@@ -56,8 +56,8 @@ const (
 
 // stripeConfig holds the parameters of striping. Tests use other values.
 type stripeConfig struct {
-	// A transfer is called striped if both connections carry parts of it. above is the length in bytes from
-	// which on a transfer is striped. chunk is the maximum length of a part in bytes. trial is the number
+	// A transfer is called striped if both connections carry parts of it. above is the minimum length in
+	// bytes of a striped transfer. chunk is the maximum length of a part in bytes. trial is the number
 	// of bytes of each measurement of the speed, with the connection in use alone or with both connections.
 	// Both connections are used if their rate together exceeds gain times the rate of the connection in use
 	// alone.

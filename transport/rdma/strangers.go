@@ -17,8 +17,8 @@ import (
 type Strangers struct {
 	// OtherJob counts records of another job. Unproved counts records whose tag does not verify,
 	// and first messages without a valid proof. Foreign counts requests without a record, and
-	// requests with a record of another version. Misplaced counts records of ranks outside of the
-	// job.
+	// requests with a record of another version. Misplaced counts records whose source is not
+	// another rank of the job.
 	OtherJob, Unproved, Foreign, Misplaced atomic.Uint64
 	// Repeated counts requests whose record verifies but is not the newest record of its rank. Such
 	// a request may be a replay. It may be from an earlier incarnation of a rank, or from a rank
@@ -26,8 +26,8 @@ type Strangers struct {
 	// counts requests of ranks that have to try again later or with other terms. If two requests
 	// cross each other, the request that is rejected with the reason Simultaneous is not counted.
 	Repeated, Declined atomic.Uint64
-	// Refusals counts rejections of this rank's requests without a valid proof that the requested
-	// rank has sent them. Each of these rejections has ended one attempt.
+	// Refusals counts the rejections of this rank's requests for which there is no valid proof that
+	// the requested rank has sent the rejection. Each of these rejections has ended one attempt.
 	Refusals atomic.Uint64
 
 	once sync.Once

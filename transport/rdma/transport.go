@@ -56,7 +56,7 @@ type Transport struct {
 	// busy are the endpoints with work that the next Poll continues.
 	busy []*endpoint
 
-	// stash are arrived messages that have not been passed to the handler yet, oldest first.
+	// stash are arrived frames whose messages have not all been passed to the handler yet, oldest first.
 	stash []delivery
 	// ends are links that have ended. Some of their messages still have to be passed to the
 	// handler.
@@ -81,7 +81,7 @@ type Transport struct {
 	// posted again yet. If used.link is nil, there is no such receive.
 	used arrived
 
-	// log takes lines of text for people. Any goroutine may add a line, under any lock.
+	// log takes human-readable lines of text. Any goroutine may add a line, under any lock.
 	log *journal.Journal
 
 	reading, closed, over bool

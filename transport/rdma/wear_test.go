@@ -109,3 +109,27 @@ func TestWornByMessages(t *testing.T) {
 		closeAll(t, ranks)
 	}
 }
+
+// TestWornByGets checks that Gets alone wear out the keys, whichever rank begins them. The owner of the memory begins no
+// operation.
+func TestWornByGets(t *testing.T) {
+	for from := range 2 {
+		w := newWorld(t, loopback(iwarp.New(iwarp.Config{SealedMax: 1 << 20}), 2), nil)
+		w.encrypt(t)
+		ranks := w.ranks(t)
+		reader, dst := ranks[from], make([]byte, 200<<10)
+		key, err := ranks[1-from].Expose(make([]byte, len(dst)), transport.AccessRead)
+		require.NoError(t, err)
+		stream(t, ranks, from, 1-from, 10, 0, func() {})
+		ways := map[string]bool{}
+		for range 40 { // 8 MB
+			token := reader.token()
+			require.NoError(t, drive(t, ranks, "get", func() error { return reader.to(1-from).Get(dst, key, token) }))
+			pump(t, ranks, "the get", func() bool { _, ended := reader.done[token]; return ended })
+			require.NoError(t, reader.done[token])
+			ways[way(reader)] = true
+		}
+		require.Greater(t, len(ways), 3, "Gets of rank %d", from)
+		closeAll(t, ranks)
+	}
+}

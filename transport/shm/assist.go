@@ -154,7 +154,14 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 		t.copyChunk(op, start, end, left)
 	}
 	front, back, _ := parseClaims(atomic.LoadUint64(d.word(descClaims)))
-	if front+back < total || !op.shared.quiet() {
+	if back > total { // no correct peer has claimed so many
+		if !t.dead[op.e.slot] {
+			t.dead[op.e.slot] = true
+			t.lose(op.e.peer, transport.ErrDamaged, false) // settle ends the Get
+		}
+		return
+	}
+	if front+back < total || !op.shared.finished(back) {
 		return
 	}
 	op.attended = back > 0
@@ -202,7 +209,12 @@ func (s *shared) quiet() bool {
 		return true
 	}
 	_, back, _ := parseClaims(atomic.LoadUint64(s.desc.word(descClaims)))
-	return atomic.LoadUint64(s.desc.word(descDone)) >= back
+	return s.finished(back)
+}
+
+// finished reports whether the helper has finished at least the given number of chunks.
+func (s *shared) finished(chunks uint64) bool {
+	return atomic.LoadUint64(s.desc.word(descDone)) >= chunks
 }
 
 // unshare ends the use of a descriptor.
@@ -269,7 +281,8 @@ func (t *Transport) moveHelps(left *int) int {
 	return events
 }
 
-// help copies one chunk for a peer. It returns false when no chunk is left to copy.
+// help copies one chunk for a peer. It returns false if this rank has to copy no further chunk of
+// the Get.
 func (t *Transport) help(j *helpJob, left *int) bool {
 	d := j.desc
 	length := atomic.LoadUint64(d.word(descLength))

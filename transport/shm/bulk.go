@@ -194,10 +194,11 @@ func (b *bulk) complete(h transport.Handler, i int) {
 	h.Completed(e.peer, token, value, err)
 }
 
-// fail completes every operation on a lost peer. An operation that has already succeeded completes
-// without an error; any other operation completes with the loss of the peer as its error. fail also
+// failBulk completes every operation on a lost peer. An operation that has already succeeded completes
+// without an error; any other operation completes with the loss of the peer as its error. failBulk also
 // discards the copies that this rank has to make for this peer.
-func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
+func (t *Transport) failBulk(h transport.Handler, e *endpoint, reaped bool) {
+	b := &t.bulk
 	for i := 0; i < len(b.ops); {
 		op := b.ops[i]
 		if op.e != e {
@@ -205,7 +206,7 @@ func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
 			continue
 		}
 		b.unshare(op)
-		b.dropTickets(op, reaped)
+		t.dropTickets(op, reaped)
 		if !op.finished || op.err != nil {
 			op.fail(e.down)
 		}

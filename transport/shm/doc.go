@@ -41,7 +41,7 @@
 // The two system calls name a process by its ID, which the kernel can reuse after the process was
 // reaped. A word of random bits in the private memory of a peer proves that the ID still names the
 // peer. The word is checked after a read and before a write. After the loss of the peer is known,
-// this rank does not use these calls.
+// this rank copies no data by these calls.
 //
 // # Waking
 //

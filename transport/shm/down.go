@@ -15,8 +15,8 @@ type loss struct {
 	// sent are still handed over, and the memory that the peer used is free. If reaped is false,
 	// the peer may live, and its messages are discarded.
 	reaped bool
-	// end is the tail of the inbox when the loss became known. All records of the peer lie
-	// before it.
+	// end is the tail of the inbox when the loss became known. The positions of all records of
+	// the peer are less than end.
 	end uint64
 }
 
@@ -56,6 +56,7 @@ func (t *Transport) absorb() {
 		}
 		e := t.endpoint(slot)
 		l.reaped = l.reaped && !e.lives()
+		t.reaped[slot] = t.reaped[slot] || l.reaped
 		if e.down != nil {
 			if l.reaped {
 				t.freeRings(slot)
@@ -123,6 +124,6 @@ func (t *Transport) reportDown(h transport.Handler, l loss) {
 	if l.reaped {
 		t.freeRings(slot)
 	}
-	t.bulk.fail(h, e, l.reaped)
+	t.failBulk(h, e, l.reaped)
 	h.Down(e.down)
 }

@@ -48,7 +48,8 @@ func TestGivenUpKeepsItsRing(t *testing.T) {
 	}
 }
 
-// Staging buffers to which a lost peer may still write are not reused until the peer is reaped.
+// Staging buffers to which a lost peer may still write, because it has taken their tickets, are not reused until the peer
+// is reaped.
 func TestBuffersOfTheReaped(t *testing.T) {
 	const n = 1 << 20
 	ts := local(t, 4, true)
@@ -59,6 +60,7 @@ func TestBuffersOfTheReaped(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, endpointTo(t, ts[0], from).Get(make([]byte, n), k, 1))
 		poll(t, ts[0], l, 1)
+		shm.TakeTickets(ts[0])
 		damageRing(t, ts, from)
 		poll(t, ts[0], l, 3)
 		require.Len(t, l.downs, from)

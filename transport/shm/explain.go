@@ -6,8 +6,8 @@ import (
 )
 
 // Known reports whether this rank has sent a message to a peer, has received a message from the
-// peer, or has made the peer's endpoint for Explain. A ring that only Prepare has taken does not
-// count.
+// peer, or has made the peer's endpoint for another purpose than Prepare, for example for Explain. A
+// ring that only Prepare has taken does not count.
 func (t *Transport) Known(peer int) bool {
 	slot := t.slot(peer)
 	if slot < 0 || t.endpoints[slot] == nil {

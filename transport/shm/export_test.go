@@ -256,3 +256,21 @@ func Reassign(t *Transport, rank, pid int) {
 	r := &t.endpoint(rank).reach
 	r.pid, r.proved = pid, -proofHolds
 }
+
+// TakeTickets makes the tickets of a rank taken, as if the owners of the memory had begun to copy.
+func TakeTickets(t *Transport) {
+	for k := range t.bulk.tickets {
+		asked := t.bulk.tickets[k].sequence << 8
+		atomic.CompareAndSwapUint64(ticketWord(t.control, k), asked|codeAsked, asked|codeTaken)
+	}
+}
+
+// TakenBack returns how many tickets of a rank it has taken back.
+func TakenBack(t *Transport) (n int) {
+	for k := range t.bulk.tickets {
+		if atomic.LoadUint64(ticketWord(t.control, k))&codeMask == codeBack {
+			n++
+		}
+	}
+	return n
+}

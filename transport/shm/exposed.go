@@ -77,7 +77,7 @@ func (x *exposures) add(b []byte, access transport.Access) transport.Key {
 	return transport.Key{Addr: addressOf(b), Token: token}
 }
 
-// remove removes the slice that a key names from the table. It returns false if the key is not
+// remove removes from the table the slice that a key names. It returns false if the key is not
 // valid.
 func (x *exposures) remove(k transport.Key) bool {
 	x.mu.Lock()

@@ -239,3 +239,66 @@ func FuzzNotes(f *testing.F) {
 		require.Equal(t, pattern(4096, 1), memory, "a note wrote into memory that may be read")
 	})
 }
+
+// A helper that claims more chunks of a shared Get than there are is reported as lost.
+func TestHelperThatClaimsTooMuch(t *testing.T) {
+	ts := pair(t)
+	needsAlone(t)
+	shm.ForceWay(ts[0], shm.WayShared)
+	const n, chunks, offClaims, offDone, offFailed = 1 << 20, 1000, 64, 72, 80
+	k, err := ts[1].Expose(pattern(n, 5), transport.AccessRead)
+	require.NoError(t, err)
+	desc := shm.Control(ts[0], 0)[shm.OffBulk:][:128]
+	shm.CountDirect(ts[0], func() {
+		claims := binary.NativeEndian.Uint64(desc[offClaims:])
+		if claims == 0 {
+			return
+		}
+		binary.NativeEndian.PutUint64(desc[offClaims:], claims&^(1<<40-1)|chunks<<20|claims&(1<<20-1))
+		binary.NativeEndian.PutUint64(desc[offDone:], chunks)
+		binary.NativeEndian.PutUint64(desc[offFailed:], chunks)
+	})
+	require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, n), k, 1))
+	l := &log{}
+	poll(t, ts[0], l, 10)
+	require.Len(t, l.downs, 1)
+	require.Len(t, l.done, 1)
+	require.ErrorIs(t, l.done[0].err, transport.ErrDamaged)
+}
+
+// A lost rank that has not taken the requests of a Get keeps none of the staging buffers.
+func TestLostRankKeepsNoBuffers(t *testing.T) {
+	ts := local(t, 3, true)
+	intoRing(t, ts[1], ts[0], 1, 0)
+	source := pattern(300_000, 1)
+	var keys [3]transport.Key
+	for rank := 1; rank < 3; rank++ {
+		var err error
+		keys[rank], err = ts[rank].Expose(source, transport.AccessRead)
+		require.NoError(t, err)
+	}
+	for token := range uint64(2) { // they ask for all buffers
+		require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, len(source)), keys[1], token))
+	}
+	l := &log{}
+	poll(t, ts[0], l, 4)
+	ring := shm.Control(ts[0], 0)[shm.OffRings+shm.Lane(ts[1], 0)*shm.RingBytes:][:shm.RingBytes]
+	for off := 0; off < len(ring); off += 64 {
+		binary.NativeEndian.PutUint64(ring[off:], 1<<63|0x7f<<56)
+	}
+	poll(t, ts[0], l, 4)
+	require.Len(t, l.downs, 1)
+	require.Len(t, l.done, 2)
+	require.Equal(t, 8, shm.TakenBack(ts[0]), "otherwise rank 1 could still take them")
+	dst := make([]byte, len(source))
+	require.NoError(t, endpointTo(t, ts[0], 2).Get(dst, keys[2], 7))
+	for range 10000 {
+		if poll(t, ts[0], l, 1); len(l.done) == 3 {
+			break
+		}
+		poll(t, ts[2], l, 1)
+	}
+	require.Len(t, l.done, 3)
+	require.NoError(t, l.done[2].err)
+	require.Equal(t, source, dst)
+}

@@ -22,7 +22,7 @@ import (
 //
 // A producer claims the slot at the tail by a compare-and-swap of the slot's index word. The word
 // names the producer, so that the consumer can skip the claim of a dead producer. Then the producer
-// moves the tail behind the record. Another producer, or the consumer when it passes the claim, may
+// moves the tail past the record. Another producer, or the consumer when it passes the claim, may
 // already have moved the tail. Finally the producer writes the record and publishes the index word.
 // The index word of a free slot is the lap for which the slot is free. So memory of zeros is an
 // empty inbox.
@@ -92,7 +92,7 @@ type inboxWriter struct {
 func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdict {
 	lines := recordSize(uint64(len(payload))) / lineBytes
 	for range inboxTries {
-		// The head is loaded before the tail, so that a correct tail is not behind the loaded head.
+		// The head is loaded before the tail, so that a correct tail is not less than the loaded head.
 		head := atomic.LoadUint64(w.head)
 		tail := atomic.LoadUint64(w.tail)
 		skip := uint64(0)
@@ -121,7 +121,7 @@ func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdic
 }
 
 // claim tries to claim the slot at tail: it writes the argument claim into the slot's index word if
-// the slot is free. It moves the tail behind the claim, even if another rank has made the claim. It
+// the slot is free. It moves the tail past the claim, even if another rank has made the claim. It
 // returns full if this rank has to try again.
 func (w *inboxWriter) claim(tail, claim uint64) (uint64, verdict) {
 	slot := &w.index[tail&inboxMask]
@@ -182,7 +182,7 @@ func (r *inboxReader) record(lines uint64) (kind uint8, h transport.Header, payl
 	return kind, h, r.data.bytes[start : start+n : start+n], true
 }
 
-// moveTail moves the tail behind the claim at the current position, because the producer may have
+// moveTail moves the tail past the claim at the current position, because the producer may have
 // died, or may be stopped, before it moved the tail. The head must not overtake the tail.
 func (r *inboxReader) moveTail(lines uint64) {
 	atomic.CompareAndSwapUint64(r.tail, r.pos, r.pos+lines)

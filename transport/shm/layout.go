@@ -8,14 +8,16 @@ import "github.com/gorun-hpc/gorun/internal/flight"
 //
 //	offset     bytes    what                                     written by
 //	0          64       identity: magic, version, pid, cookie    owner
+//	                    state                                    owner
 //	64         64       alert: armed, rings wanted back          owner; peers clear armed
 //	128        64       doorbell, number of sleepers             anyone
 //	                    yielding                                 owner
 //	192        64       owners of the rings, 8 words             peers claim, owner frees
 //	256        64       wanted: a peer found no free ring        peers set, owner clears
 //	320        64       inbox tail                               peers
-//	384        64       inbox head, inbox waiters                owner; peers
-//	512        512      ring heads and ring waiters, 8 lines     owner; ring's writer
+//	384        64       inbox head                               owner
+//	448        64       inbox waiters                            peers set, owner clears
+//	512        512      ring heads and ring waiters, 8 lines     owner; the ring's writer
 //	1024       2048     bulk descriptors, 16 of 128 bytes        owner; helper
 //	3072       512      staging tickets, 8 lines                 owner; serving peer
 //	4096       8192     inbox index, one word per slot           peers claim, owner cleans
@@ -23,7 +25,7 @@ import "github.com/gorun-hpc/gorun/internal/flight"
 //	77824      16384    listing of exposed memory, 512 of 32     owner
 //	94208      524288   rings, 8 of 64 KiB                       one peer each
 //	618496     524288   staging buffers, 8 of 64 KiB             owner and serving peer
-//	1142784    33280    flight recorder, see package flight          owner
+//	1142784    33280    flight recorder, see package flight      owner
 //	1176064    3584     nothing
 //	1179648             arena, to the end of the range
 const (

@@ -7,10 +7,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Ring ends every Sleep of a rank of this node, like the Ring of that rank's own Sleeper. The
-// goroutines of that rank may wait for a change of a word in shared memory, and no message
-// announces such a change. Ring may be called from any goroutine. It does nothing for a rank of
-// another node.
+// Ring ends every Sleep of a rank of this node, like the Ring of that rank's own Sleeper. It is for
+// a caller that has changed a word in shared memory: the goroutines of that rank may wait for the
+// change, and no message announces the change. Ring may be called from any goroutine. It does
+// nothing for a rank of another node.
 func (t *Transport) Ring(peer int) {
 	if s := t.slot(peer); s >= 0 {
 		t.node.bell(s).Ring()

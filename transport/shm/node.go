@@ -83,7 +83,7 @@ func (n *Node) Close() error {
 
 // Discard gives the pages of the node memory back to the system, if the system supports that. It is
 // called when no Transport uses the memory any more. The memory stays mapped, because the program
-// may still hold slices of it. After Discard the memory reads as zeros.
+// may still hold slices of it. The pages that were given back read as zeros.
 func (n *Node) Discard() {
 	if n.mapped != nil {
 		_ = advise(n.mapped) // after an error the pages are freed when the process ends

@@ -195,7 +195,7 @@ func (t *Transport) readInbox(h transport.Handler, limit int) int {
 			break
 		}
 		slot := int(rank)
-		if state == slotClaimed && !t.dead[slot] {
+		if state == slotClaimed && !t.reaped[slot] {
 			break
 		}
 		if state != slotPublished || t.dead[slot] && !t.draining(slot) {
@@ -313,7 +313,7 @@ func (t *Transport) arrived() bool {
 		return false
 	}
 	state, _, rank, ok := parseSlot(w, t.inbox.pos)
-	return !ok || state != slotClaimed || rank < uint64(len(t.dead)) && t.dead[rank]
+	return !ok || state != slotClaimed || rank < uint64(len(t.reaped)) && t.reaped[rank]
 }
 
 // askForRoom asks the peers whose lanes were full to ring when they have made room.

@@ -29,7 +29,7 @@ const (
 // Kinds of record.
 const (
 	kindMessage = iota // for the engine
-	kindSkip           // no record follows up to the end of the ring
+	kindSkip           // the rest of this lap holds no record
 	kindLane           // the sender continues in the ring whose number is A
 	kindReturn         // the sender continues in the inbox
 	kindAssist         // the receiver may help with the sender's Get, see assist.go

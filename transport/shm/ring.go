@@ -31,7 +31,7 @@ const readAhead = 2 << 10
 // whole cache lines, and no shared tail. The reader polls the word at the next position. Old
 // contents of that word must not look like a record. A record word of an earlier lap does not look
 // like a record, because it contains another position. Old payload might look like a record. So if
-// the word behind a record held payload, the writer clears that word before it publishes the
+// the first word after a record held payload, the writer clears that word before it publishes the
 // record. Otherwise put does not touch the line of that word, because the line is in the reader's
 // cache, and fetching it costs as much as sending the message (see prefetch for long records). A
 // record does not cross the end of the ring: a skip record fills the rest of the ring.
@@ -100,10 +100,10 @@ func (w *ringWriter) handOn(at, size uint64) {
 }
 
 // prefetch prefetches the lines of the next record, under the assumption that the next record is as
-// long as the last one, which had size bytes. It also prefetches the line behind the next record,
-// whose first word put may clear. The prefetch costs no time in a dialogue, because in a dialogue
-// this processor waits while the reader copies. Without the prefetch, the next put would have to
-// fetch each line before it could publish the record.
+// long as the last one, which had size bytes. It also prefetches the line after the next record,
+// because put may clear the first word of that line. The prefetch costs no time in a dialogue,
+// because in a dialogue this processor waits while the reader copies. Without the prefetch, the next
+// put would have to fetch each line before it could publish the record.
 func (w *ringWriter) prefetch(size uint64) {
 	off := w.tail & ringMask
 	if off+size > ringBytes {
@@ -122,8 +122,8 @@ func (w *ringWriter) clearBehind(off uint64) {
 	}
 }
 
-// markPayload records that these lines begin with payload. The lines do not cross the end of the
-// ring.
+// markPayload records that consecutive lines begin with payload. first is the number of the first of
+// these lines, and lines is how many there are. They do not cross the end of the ring.
 func (w *ringWriter) markPayload(first, lines uint64) {
 	for lines > 0 {
 		n := min(lines, 64-first%64)

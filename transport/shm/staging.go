@@ -61,7 +61,7 @@ type ticket struct {
 	op       *bulkOp // nil if the ticket is free
 	off, n   int
 	sequence uint64
-	// lost is a peer whose loss was reported, but which may live and write to the buffer.
+	// lost is a peer whose loss was reported, but which has taken the ticket and may live and write to the buffer.
 	lost *endpoint
 }
 
@@ -109,7 +109,7 @@ func (t *Transport) stepStaged(op *bulkOp, left *int) {
 		if op.err != nil || op.asked == total || op.pieces == piecesPerOp || *left <= 0 {
 			break
 		}
-		if tk.op == nil && tk.lost == nil && !t.ask(op, k, min(total-op.asked, piece), left) {
+		if tk.op == nil && !t.withheld(tk, k) && !t.ask(op, k, min(total-op.asked, piece), left) {
 			break
 		}
 	}
@@ -322,11 +322,20 @@ func addTo(b []byte, delta uint64) uint64 {
 	return atomic.AddUint64(w, delta) - delta
 }
 
-// dropTickets takes back the buffers of an operation whose peer is lost. If the peer may
-// live, the buffers are not used again before the peer is reaped.
-func (b *bulk) dropTickets(op *bulkOp, reaped bool) {
-	for k := range b.tickets {
-		if tk := &b.tickets[k]; tk.op == op {
+// withheld reports whether the peer of a lost operation may still write to a buffer: it has taken the ticket, and
+// has not answered.
+func (t *Transport) withheld(tk *ticket, k int) bool {
+	if tk.lost != nil && atomic.LoadUint64(ticketWord(t.control, k)) != tk.sequence<<8|codeTaken {
+		tk.lost = nil
+	}
+	return tk.lost != nil
+}
+
+// dropTickets takes back the buffers of an operation whose peer is lost. If the peer may live and has taken the ticket
+// of a buffer, the buffer is not used again before the peer has answered or is reaped (see withheld).
+func (t *Transport) dropTickets(op *bulkOp, reaped bool) {
+	for k := range t.bulk.tickets {
+		if tk := &t.bulk.tickets[k]; tk.op == op && !t.takeBack(op, k) {
 			tk.op = nil
 			if !reaped {
 				tk.lost = op.e

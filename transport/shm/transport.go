@@ -63,6 +63,8 @@ type Transport struct {
 	lanes []*lane
 	// dead marks local ranks that were marked down or have violated the protocol.
 	dead []bool
+	// reaped marks local ranks whose processes have ended.
+	reaped []bool
 	// inboxDamaged is true if the inbox is not read any more, because it is damaged.
 	// inboxFirst is true if the last Poll used its budget up before it read the inbox.
 	inboxDamaged, inboxFirst bool
@@ -72,8 +74,8 @@ type Transport struct {
 	exposed *exposures
 	bulk    bulk
 	tuner   tuner
-	// traffic counts the bytes that Gets and Puts read from and write to this rank's private
-	// memory.
+	// traffic counts the bytes that Gets and Puts copy from and to this rank's private memory. An
+	// Expose counts as one copy of the exposed memory.
 	traffic hugepages.Traffic
 	// blocked holds the endpoints whose lane had no room.
 	blocked []*endpoint
@@ -86,8 +88,7 @@ type Transport struct {
 	mu     sync.Mutex
 	losses []loss
 	ended  bool
-	// leaving holds the losses that Poll knows and has not reported yet, because it still hands
-	// over the last messages of the peer.
+	// leaving holds the losses that Poll knows and has not reported yet. settle reports them.
 	leaving []loss
 
 	// born is the time of New, from which other times are counted.
@@ -128,6 +129,7 @@ func New(n *Node, cfg Config) (*Transport, error) {
 		inbox:     inboxReader{inboxEnds: newInboxEnds(control)},
 		lanes:     make([]*lane, n.ranks),
 		dead:      make([]bool, n.ranks),
+		reaped:    make([]bool, n.ranks),
 		exposed:   &exposures{},
 		barrier:   barrier,
 		reader:    processRead,
@@ -254,8 +256,9 @@ func (t *Transport) failure(op string, peer int, err error) error {
 	return &transport.OpError{Op: op, Transport: "shm", Peer: peer, Err: err}
 }
 
-// Expose implements transport.Transport. It makes no system call. The key of a slice in the arena
-// contains the offset of the slice in the arena.
+// Expose implements transport.Transport. It makes no system call, except that one call reads the
+// system's settings of huge pages. The key of a slice in the arena contains the offset of the slice
+// in the arena.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
@@ -272,7 +275,8 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 // Conceal implements transport.Transport. It does not wait for a peer that copies private memory by
 // a system call. Such a peer itself reports the end of its copy to the engine of this rank. If the
 // engine conceals the memory before this report, the peer may complete the system call that it has
-// begun, which moves at most pollBytes. The peer begins no further Put to the memory.
+// begun, which moves at most pollBytes. The peer begins no further system call that writes to the
+// memory.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)

@@ -176,8 +176,8 @@ func (t *Transport) judge(op *bulkOp) {
 	}
 }
 
-// contends reports whether the operations behind this one must wait for its end. They must wait for
-// a Get in which the owner takes part, because the time of this Get is measured.
+// contends reports whether the later operations in the queue must wait for the end of this one. They
+// must wait for a Get in which the owner takes part, because the time of this Get is measured.
 func (op *bulkOp) contends() bool {
 	return op.way != wayAlone && !op.finished && op.e.reach.direct && !op.e.t.dead[op.e.slot]
 }

@@ -48,7 +48,7 @@ type caller struct {
 }
 
 // call makes the calls if its argument is the callback that turn names. Within Down, calls that name
-// the lost peer may fail with ErrPeerDown.
+// the lost peer must fail with ErrPeerDown or ErrAgain.
 func (c *caller) call(in string) {
 	if c.turn != in {
 		return

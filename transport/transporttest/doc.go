@@ -14,7 +14,7 @@
 //	engine.New(engine.Config{Transports: []transport.Transport{fake.Transport(rank)}, ...})
 //
 // The fake uses every freedom of the contract: messages may be late, lanes may be short,
-// completions may be out of order, and only arrivals wake a rank. A caller that works
+// completions may be out of order, and a rank is not woken when a full lane gets room. A caller that works
 // with the fake works with every transport.
 //
 // Unstable: any release may change this package, also after v1.

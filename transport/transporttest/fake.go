@@ -30,7 +30,8 @@ const (
 // a fabric with all capabilities and without faults.
 type FakeOptions struct {
 	// Seed determines every fault. If one goroutine drives all ranks, two runs with the same seed are
-	// identical. With one goroutine per rank, the decisions of each rank are the same in both runs.
+	// identical. With one goroutine per rank, each rank draws the same random numbers in both runs, but
+	// the timing of the goroutines determines which decisions use them.
 	Seed int64
 
 	// MaxEager and EagerBest are reported in Caps; 0 means 4096 and 512 bytes.
@@ -55,7 +56,7 @@ type FakeOptions struct {
 	AgainRate  float64
 	AgainPolls int
 	// DelayPolls bounds random delays. A message stays in flight for up to DelayPolls Polls of its receiver, and
-	// an operation for up to DelayPolls Polls of its issuer. Completions overtake each other.
+	// an operation for up to DelayPolls Polls of its issuer. Completions may overtake each other.
 	DelayPolls int
 	// ConnectPolls is the largest number of Polls from the first operation on an endpoint until its
 	// connection is established. Until then operations get ErrAgain, and the fields Get, Put,

@@ -13,8 +13,8 @@ const (
 	arenaToken = 1
 	// pageSize is a multiple of the page size of every machine.
 	pageSize = 64 << 10
-	// regionAddr is the distance between the addresses of two exposures. It is so large that a Key behind the
-	// end of one exposure never lies in the next one.
+	// regionAddr is the distance between the addresses of two consecutive exposures. It is so large that an
+	// address beyond the end of one exposure is not in the next exposure.
 	regionAddr = 1 << 40
 )
 

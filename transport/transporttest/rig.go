@@ -39,8 +39,8 @@ type rig struct {
 	// patience is the timeout after which a wait fails, so that a test does not hang. No rule
 	// depends on its value.
 	patience time.Duration
-	// failed is set when a function that the method parallel runs has failed. The functions of the
-	// other ranks then give up.
+	// failed is set when a function that the method parallel runs has failed, or when a handler has
+	// received a wrong message. The functions of the other ranks then give up.
 	failed atomic.Bool
 }
 

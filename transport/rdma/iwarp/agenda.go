@@ -9,7 +9,7 @@ import (
 // task is the owner of a socket: a queue pair, a service point, a connection that has not sent its
 // MPA request (halfOpen), or a goodbye.
 type task interface {
-	// notice passes the events that epoll has reported for the socket.
+	// notice informs the task of the events that epoll has reported for the socket.
 	notice(events uint32)
 	// run does the work that is possible now and returns the amount of work that it did.
 	run() int

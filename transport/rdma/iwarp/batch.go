@@ -13,9 +13,9 @@ const (
 	// bufferLength is the length of the buffer of a batch, which contains the headers, trailers and
 	// short payloads of one system call.
 	bufferLength = 8<<10 + aloneMax
-	// copyMax is the length of the longest payload that is copied behind its header. Longer payloads
-	// are written from the application's memory. For shorter payloads, another entry in the I/O
-	// vector costs more than the copy.
+	// copyMax is the length of the longest payload that is copied into the buffer, directly after its
+	// header. Longer payloads are written from the application's memory. For shorter payloads, another
+	// entry in the I/O vector costs more than the copy.
 	copyMax = 2048
 	// aloneMax is used instead of copyMax for the first payload of a batch if the payload belongs to
 	// a Send. The first payload is often the only payload of the batch. If it is copied, the system
@@ -112,13 +112,14 @@ func (b *batch) room(n, pieces int, tagged bool) bool {
 	return b.bytes < batchMax && len(b.buffer)+need <= cap(b.buffer) && len(b.vector)+pieces+2 <= cap(b.vector)
 }
 
-// copies reports whether a payload of n bytes is copied behind its header.
+// copies reports whether a payload of n bytes is copied into the buffer, directly after its header.
 func (b *batch) copies(n int, tagged bool) bool {
 	return n <= copyMax || n <= aloneMax && !tagged && len(b.vector) == 0
 }
 
-// align chooses the offset at which an empty buffer begins. With this offset, a long payload behind
-// a header of n bytes has the same offset within a cache line in the buffer as in its source.
+// align chooses the offset at which the first FPDU begins in an empty buffer. With this offset, a
+// long payload after a DDP header of n bytes has the same offset within a cache line in the buffer as
+// in its source.
 func (b *batch) align(n int, place *placement) {
 	if len(b.buffer) == 0 && len(place.piece) > copyMax {
 		b.buffer = b.buffer[:linePhase(place.piece, mpa.HeaderLength+n)]
@@ -150,8 +151,8 @@ func (b *batch) refer(p []byte) {
 }
 
 // fpdu appends an FPDU to the batch. At offset start, the buffer already contains room for the
-// length field and, behind it, the DDP header. The buffer ends with this header. The argument
-// payload is the length of the payload. fpdu takes the payload from the argument place.
+// length field, followed by the DDP header. The buffer ends with this header. The argument payload is
+// the length of the payload. fpdu takes the payload from the argument place.
 func (b *batch) fpdu(start, payload int, place *placement, tagged, crc bool) {
 	ulpdu := len(b.buffer) - start - mpa.HeaderLength + payload
 	binary.BigEndian.PutUint16(b.buffer[start:], uint16(ulpdu))

@@ -15,17 +15,18 @@ type Config struct {
 	Revision uint8
 	// ReadRTR makes connection requests of revision 2 use a zero-length RDMA Read as the RTR. The
 	// response to this Read shows that the peer runs. Without ReadRTR the RTR is a zero-length
-	// Write, which is faster. With ReadRTR the peer must be able to serve a Read.
+	// Write, which is faster, or a Read if the peer does not support the Write. With ReadRTR the peer
+	// must be able to serve a Read.
 	ReadRTR bool
 	// RequestTimeout bounds the time from TCP's accept to the end of the peer's MPA request. 0 means
 	// 5 s.
 	RequestTimeout time.Duration
-	// StartTimeout bounds the time from this side's MPA reply to the peer's first FPDU. 0 means 10
-	// s. The time from this side's request to the peer's MPA reply is limited by the consumer, not
-	// by this field.
+	// StartTimeout bounds the time from this side's MPA reply to the peer's RTR. It has no effect if
+	// no RTR was agreed. 0 means 10 s. The time from this side's request to the peer's MPA reply is
+	// limited by the consumer, not by this field.
 	StartTimeout time.Duration
-	// CloseTimeout bounds the time that a peer may take to end its side of a connection after this
-	// side has ended its own. 0 means 5 s.
+	// CloseTimeout bounds the time from Disconnect, or from a Terminate of this side, to the end of
+	// the peer's side of the connection. 0 means 5 s.
 	CloseTimeout time.Duration
 	// UserTimeout bounds the time for which data may stay unacknowledged, or wait because the receive
 	// window of the peer is full (TCP_USER_TIMEOUT). It is at least a millisecond. 0 means
@@ -35,8 +36,8 @@ type Config struct {
 	// connected. After this time, this side sends a zero-length RDMA Write, up to three times. The
 	// reason is a behaviour of the kernel's siw: if data arrive while siw is sending its reply, siw
 	// notices these data only when more data arrive. Pause is also the time for which a peer that
-	// has connected without an RTR may be silent before this side sends the first data, see doc.go.
-	// 0 means 300 ms.
+	// has connected with revision 2 but without an RTR may be silent before this side sends first (see
+	// doc.go). 0 means 300 ms.
 	Pause time.Duration
 	// HalfOpenMax bounds the number of connections of a listener that have not sent their MPA
 	// request. 0 means 256. In addition, these connections never use more than an eighth of the
@@ -53,8 +54,8 @@ type Config struct {
 	// messages have many segments. 0 means the longest ULPDUs that the peer accepts.
 	SegmentMax int
 	// Log gets lines of text without newlines. One line reports the first connection that was
-	// dropped because it did not come from a peer. Another line reports each connection whose
-	// messages wait because a peer of MPA revision 1 sends nothing. Log is called on a goroutine of
+	// dropped because it did not come from a peer. For each connection whose messages wait because a
+	// peer of MPA revision 1 sends nothing, there is one line. Log is called on a goroutine of
 	// its own, without a lock, and may block. Only Close of an adapter waits for Log, for at most
 	// one second. Log may be nil.
 	Log func(line string)
@@ -87,15 +88,15 @@ func (c Config) populate() Config {
 // Counters count events of all devices of a Provider. They only grow, and may be read from any
 // goroutine.
 type Counters struct {
-	// Strangers, Late, Crowded, Scarce and HungUp count dropped connections without an MPA request.
-	// Strangers: the peer sent bytes that are no MPA request. Late: the peer sent no request in
+	// Strangers, Late, Crowded, Scarce and HungUp count connections that were dropped without an
+	// acceptable MPA request. Strangers: the peer sent bytes that are not a valid MPA request, or asked
+	// for markers, or the TLS handshake failed. Late: the peer sent no request in
 	// time. Crowded: too many connections had sent no request. Scarce: the process had few
 	// descriptors left. HungUp: the peer closed the connection before its request was complete.
 	Strangers, Late, Crowded, Scarce, HungUp atomic.Uint64
 	// Rejected counts the requests that the consumer rejected. Refused counts the requests that
-	// this package refused without asking the consumer. It refuses a request if the consumer's
-	// backlog is full, if the consumer no longer listens, or if the consumer does not offer the
-	// requested quality of service.
+	// package verbs refused without asking the consumer, because the consumer's backlog was full or
+	// the consumer no longer listened.
 	Rejected, Refused atomic.Uint64
 	// Terminated counts the connections that ended by a Terminate of this side, TerminatedByPeer
 	// the connections that ended by a Terminate of the peer.

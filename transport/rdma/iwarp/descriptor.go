@@ -5,8 +5,8 @@ import (
 )
 
 // descriptors is the number of descriptors that the process may have. The constants
-// shareOfStrangers and shareSpared keep most of the descriptors for the program, which may need
-// them at any time. Without the shares, any process that knows the address of a listener could use
+// shareOfStrangers and shareSpared keep descriptors for the program, which may need them at any
+// time. Without the shares, any process that knows the address of a listener could use
 // up the descriptors by connecting.
 type descriptors uint64
 

@@ -39,9 +39,9 @@ const (
 	flushMost = time.Second
 )
 
-// device is an open network interface. A device, like everything in this package, is used only
-// under the lock of its adapter. The exceptions are Sleep and Wake, which need no lock, and
-// Register and Deregister of domain, which take the lock themselves.
+// device is an open network interface. A device, like all objects that are made from it, is used
+// only under the lock of its adapter. The exceptions are Attributes, Sleep and Wake, which need no
+// lock, and Register and Deregister of domain, which take the lock themselves.
 type device struct {
 	provider  *Provider
 	adapter   provider.Adapter

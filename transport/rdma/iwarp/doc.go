@@ -23,18 +23,18 @@
 //
 // # The path of a byte
 //
-// A segment longer than a few hundred bytes is written from the application's registered memory by
+// A payload of more than 2 KiB is written from the application's registered memory by
 // sendmsg. Just before the call, the CRC of the segment is computed over the same memory. The receiver
 // first reads the headers of the segment, because they say where the payload belongs. One readv then
 // reads the payload into the registered memory, and the headers of the next segment into a staging
 // buffer. The CRC is computed over the payload in its final place. Short segments are gathered into one
 // buffer, which one system call sends, and are received into one buffer, from which they are copied out.
-// A segment of a few KiB that travels alone is also copied on both sides, because a system call with an
+// A Send of at most 16 KiB that travels alone is also copied on both sides, because a system call with an
 // I/O vector costs more than a copy within the cache. The copy is fast only if source and destination
-// have the same offset within a cache line. The package places payloads in its buffers accordingly. If the consumer leaves
-// room around its memory (provider.FlagRoom), neither side copies a Send that travels alone. The sender
-// writes the headers and the CRC of the Send into that room. The receiver reads the whole frame, with
-// its headers, directly into the posted receive that the Send consumes. See plain.go.
+// have the same offset within a cache line. The package places payloads in its buffers accordingly. If the
+// consumer leaves room around its memory (provider.FlagRoom), neither side copies a Send that travels
+// alone. The sender writes the headers and the CRC of the Send into that room. The receiver reads the
+// whole frame, with its headers, directly into the posted receive that the Send consumes. See plain.go.
 //
 // A long segment is placed in registered memory before its CRC is checked. If the CRC is wrong, no
 // message is delivered, as RFC 5044 section 8 requires, but registered memory may have been written.
@@ -50,7 +50,8 @@
 // socket has been full, TCP_INFO shows that the receive window of the peer was not the limit, and the link
 // is slow (packing.Slowest). If the sample shrinks to 7/8 or less, the whole segment is compressed. If this
 // saves time, the segments after it are compressed, too.
-// Compression ends when it takes more time than it saves on the link. After each attempt without
+// Compression ends after four consecutive segments for which it did not save time, or when the link is
+// no longer slow or the peer's receive window limits the rate. After each attempt without
 // success, the amount of payload that is sent before the next attempt doubles, up to 64 MiB.
 //
 // # Which side may send

@@ -131,9 +131,9 @@ func (p *queuePair) leave(err error, shown segmentShown) {
 	}
 }
 
-// terminated ends a connection for which the peer has sent a Terminate. If the Terminate shows a
-// Read Request, the oldest outstanding Read fails with the status that follows from the error code
-// of the Terminate.
+// terminated ends a connection for which the peer has sent a Terminate. If the Terminate names layer
+// RDMAP and shows a Read Request, the oldest outstanding Read fails with the status that follows from
+// the error type of the Terminate.
 func (p *queuePair) terminated(body []byte) {
 	p.device.counters.TerminatedByPeer.Add(1)
 	m, err := rdmap.ParseTerminate(body)

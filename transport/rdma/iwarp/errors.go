@@ -26,7 +26,8 @@ var (
 	// ErrTruncated means that the connection ended without a close_notify of TLS. Anybody on the
 	// network path can cause this error.
 	ErrTruncated = errors.New("iwarp: encrypted connection was cut")
-	// ErrNoInterface means that no interface has both the given name and an address.
+	// ErrNoInterface means that no interface that is up and has an address matches the name, address or
+	// prefix that was passed to Open.
 	ErrNoInterface = errors.New("iwarp: no such interface")
 )
 

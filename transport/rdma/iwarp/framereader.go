@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// frameReader reads an MPA frame from a socket. It reads no byte behind the frame.
+// frameReader reads an MPA frame from a socket. It reads no byte after the frame.
 type frameReader struct{ held []byte }
 
 // read reads the bytes that have arrived. As long as the frame is incomplete, it returns

@@ -19,8 +19,8 @@ const (
 // then the end of the stream. A goodbye reads and discards the bytes that the peer still sends. If
 // the socket were closed with unread bytes, TCP would discard the last bytes of this side. These
 // bytes may be a Terminate, and a Terminate has to arrive (RFC 5041 section 7.1). A goodbye ends
-// after Config.CloseTimeout at the latest. It ends earlier if the peer sends more than drainMax
-// bytes, or if goodbyesMax younger goodbyes have begun.
+// after Config.CloseTimeout at the latest. It ends earlier if the peer ends its stream or sends more
+// than drainMax bytes, or if goodbyesMax younger goodbyes have begun.
 type goodbye struct {
 	entry
 	device  *device
@@ -50,7 +50,7 @@ func (d *device) bid(fd int, last []byte) {
 // notice implements task.
 func (f *goodbye) notice(uint32) {}
 
-// expire is called when a timer of the goodbye is due.
+// expire is called when the timer of the goodbye is due.
 func (f *goodbye) expire() { f.end() }
 
 // end resets the connection at once.

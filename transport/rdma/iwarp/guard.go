@@ -16,8 +16,8 @@ type guard uint8
 const (
 	// guardNone accepts everything.
 	guardNone guard = iota
-	// guardSend accepts one Send; before it the RTR (an empty Write or a Read Request); and a Terminate
-	// message.
+	// guardSend accepts zero-length Writes and Reads, one of which may be the RTR, a Terminate message,
+	// and one Send. After the Send it changes to guardShut.
 	guardSend
 	// guardShut accepts nothing.
 	guardShut

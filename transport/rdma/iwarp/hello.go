@@ -19,7 +19,7 @@ const (
 	helloMax = 4096
 )
 
-// collect reads the first record of the active side, and no byte behind this record. As long as the
+// collect reads the first record of the active side, and no byte after this record. As long as the
 // record is incomplete, collect returns mpa.ErrShort.
 func (s *sealed) collect() error {
 	for !s.heard {

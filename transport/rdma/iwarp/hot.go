@@ -12,7 +12,7 @@ const (
 	// hotMax is the maximum number of hot pairs. Each hot pair costs one system call in every
 	// Progress in which the pair receives no data.
 	hotMax = 2
-	// warmEnough is the number of messages after which the socket of a hot pair is removed from
+	// warmEnough is the number of calls of touch after which the socket of a hot pair is removed from
 	// epoll.
 	warmEnough = 8
 	// quietMost is the number of consecutive reads without data after which a pair is no longer hot.

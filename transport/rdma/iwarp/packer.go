@@ -73,7 +73,7 @@ func (k *packer) wants(n int, look func() packing.Pace) bool {
 	return wants
 }
 
-// pack compresses a payload into the field memory, behind the compressed payload that the batch has
+// pack compresses a payload into the field memory, after the compressed payload that the batch has
 // already. It returns nil if the field memory has no room. The result is valid until the next call
 // of pack. If the caller passes the result to keep, the result is valid until release is called.
 func (k *packer) pack(payload []byte) []byte {

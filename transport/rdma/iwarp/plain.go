@@ -17,9 +17,10 @@ import (
 // time to fetch instructions, and short code is faster. The general code paths, which handle all
 // kinds of messages, are long. This file has a short code path for plain Sends.
 
-// plain acts on a ULPDU on two conditions. First, the ULPDU is a plain Send with the sequence
-// number that is due. Second, the posted receive consists of one piece of memory with room for the
-// payload. Otherwise plain returns false and changes no state.
+// plain acts on a ULPDU on three conditions. First, the ULPDU is a plain Send with the sequence
+// number that is due. Second, it is not the first ULPDU of the connection. Third, the posted receive
+// consists of one piece of memory with room for the payload. Otherwise plain returns false and changes
+// no state.
 func (p *queuePair) plain(ulpdu []byte) bool {
 	r := &p.rx
 	msn, ok := rdmap.Plain(ulpdu)
@@ -53,8 +54,8 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	return true
 }
 
-// post writes a plain Send at once if there is nothing else to write. It returns false if it has
-// not written the whole Send. In this case the caller has to call transmit.
+// post writes a plain Send at once if there is nothing else to write. It returns false if the caller
+// has to call transmit, because post has not written the whole Send.
 func (p *queuePair) post() bool {
 	t := &p.tx
 	if len(t.vector) > 0 || p.sealed != nil || t.blocked || t.held || t.rtr != 0 || t.message.active || p.rx.inbound.Len() > 0 {

@@ -20,10 +20,10 @@ const (
 	pairFresh      pairState = iota // no socket
 	pairConnecting                  // active: TCP connects
 	pairSealing                     // active: the TLS handshake is in progress
-	pairReplying                    // active: the MPA request was sent, the reply is awaited
-	pairStarting                    // passive: the reply was sent, the first FPDU is awaited
+	pairReplying                    // active: the MPA request was sent, and the reply is awaited
+	pairStarting                    // passive: the reply was sent, and the first FPDU is awaited
 	pairOpen                        // established
-	pairClosing                     // this side has disconnected, the peer has not disconnected yet
+	pairClosing                     // this side has disconnected, but not the peer
 	pairDone                        // no socket any more
 )
 
@@ -55,7 +55,7 @@ type queuePair struct {
 	// or a write has reported that the stream has ended or failed.
 	readable, hungUp bool
 	// interest holds the epoll events for which the socket is watched. It is 0 if the socket is not
-	// in epoll: see hot.go. warm counts the messages since the socket was added to epoll. quiet
+	// in epoll: see hot.go. warm counts the calls of touch since the socket was added to epoll. quiet
 	// counts the reads without data since the last read with data.
 	interest uint32
 	warm     int

@@ -11,16 +11,16 @@ import (
 
 const (
 	// headMax is the length of the longest head. The head is the part at the beginning of a ULPDU
-	// that is parsed. The bytes behind the head are placed in memory. The longest head is the head
+	// that is parsed. The bytes after the head are placed in memory. The longest head is the head
 	// of a Terminate message.
 	headMax = ddp.UntaggedLength + rdmap.TerminateLengthMax
 	// directMin is a number of bytes. If at least directMin bytes of a payload are missing, they are
 	// read directly into their target.
 	directMin = 2048
-	// tailLength is the number of bytes behind a payload that a read takes if it reads the last bytes
-	// of the payload directly into their target. These bytes are the trailer, and the head of the
-	// next FPDU. The read takes no bytes beyond these, so
-	// that the payload of the next FPDU can also be read directly into its target.
+	// tailLength is the number of bytes after a payload that a read takes if it reads the last bytes of
+	// the payload directly into their target. These bytes are the trailer, and the head of the next
+	// FPDU. The read takes no more bytes, so that the payload of the next FPDU can also be read directly
+	// into its target.
 	tailLength = mpa.TrailerMax + mpa.HeaderLength + headMax
 	// If the payload of a segment has bulkMin bytes or more, the next segment is expected to be
 	// long, too. In this case at most bulkHead bytes are read until the target of the next payload

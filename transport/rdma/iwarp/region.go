@@ -66,8 +66,8 @@ func (t *regions) add(d *domain, data []byte, access provider.Access) (*region, 
 }
 
 // unused draws random STags until an STag names no memory. The result is never zero, so that a
-// field that was never set names no memory. The loop ends soon, because at most 1 of 256 draws hits
-// an STag in use (regionsMax).
+// field that was never set names no memory. The loop ends soon, because a draw hits an STag
+// in use with a probability of at most 1 in 256 (regionsMax).
 func (t *regions) unused() uint32 {
 	for {
 		if len(t.random) < stagLength {

@@ -173,8 +173,8 @@ func (p *queuePair) complete() {
 }
 
 // arrived processes the first FPDU of the connection. After this FPDU the passive side may send
-// (RFC 5044 section 7.1.2 rule 4). If the FPDU is an RTR, it also establishes the connection of
-// the passive side.
+// (RFC 5044 section 7.1.2 rule 4). If an RTR was agreed, this FPDU also establishes the connection
+// of the passive side.
 func (p *queuePair) arrived() {
 	p.rx.first = true
 	if p.active {

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopbackBuffer is the size in bytes of the send buffer of a connection over loopback, of which the
-// kernel uses twice as much (socket(7)). With the kernel's size, which grows to megabytes, the data
-// leaves the processor's caches before the peer copies it. No network needs the larger size here, as
-// there is no delay. The size is below the limit that Linux has by default (net.core.wmem_max), and
+// loopbackBuffer is the size in bytes that is set for the send buffer of a connection over loopback. The
+// kernel doubles it (socket(7)). With the kernel's own size, which grows to megabytes, the data
+// leaves the processor's caches before the peer copies it. Loopback does not need the larger size,
+// because it has no delay. The size is below the limit that Linux has by default (net.core.wmem_max), and
 // was measured with four ranks on two processors (docs/adr/0065).
 const loopbackBuffer = 128 << 10
 
@@ -47,7 +47,7 @@ func scarcity(err error) error {
 
 // tune sets the options of a connection. TCP sends each segment without waiting for more data
 // (TCP_NODELAY). The connection fails if data stays unacknowledged by the peer for longer than
-// patience, or if the peer's receive window stays full for longer. The option TCP_USER_TIMEOUT is
+// the duration patience, or if the peer's receive window stays full for longer. The option TCP_USER_TIMEOUT is
 // a number of milliseconds with 31 bits, in which 0 means the system's own limit (tcp(7)).
 func tune(fd int, patience time.Duration) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {

@@ -13,8 +13,8 @@ import (
 // before each further nudge is twice the time before the previous one.
 const nudgesMax = 3
 
-// silent is called if a peer of another implementation has sent no data since its connection was
-// established.
+// silent is called when the timer that await has set is due. If an FPDU of the peer has arrived
+// meanwhile, silent does nothing.
 //
 // On the active side, silent sends a zero-length RDMA Write. The reason is that the kernel's siw
 // loses a wake-up if a segment arrives between its reply and the end of siw_accept (siw_cm.c).
@@ -29,7 +29,8 @@ const nudgesMax = 3
 // behaviour: the active consumer may wait for a message of the passive consumer. If this side
 // waited for the first FPDU, both sides would wait for each other forever. RFC 5044 section 7.1.2
 // makes the passive side wait, so that the active side has time to complete its set-up.
-// Config.Pause gives the peer this time.
+// Config.Pause gives the peer this time. If the peer has connected with revision 1, silent only logs
+// that messages wait.
 func (p *queuePair) silent() {
 	switch {
 	case p.rx.first:

@@ -52,7 +52,7 @@ func addressOf(p []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.Sl
 const line = 64
 
 // linePhase returns the offset within a cache line at which n bytes of headers must begin. With
-// this offset, the payload behind the headers has the same offset within a cache line as p. Copies
+// this offset, the payload after the headers has the same offset within a cache line as p. Copies
 // between memory with different offsets take three times as long.
 func linePhase(p []byte, n int) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(p)))-uintptr(n)) & (line - 1)

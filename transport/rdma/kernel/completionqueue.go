@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// completionsLeast is the minimum size of a completion queue. Because of this size a few
-// completion queues are enough for many queue pairs.
+// completionsLeast is the minimum size of a completion queue, unless the device allows only smaller
+// queues. Because of this size a few completion queues are enough for many queue pairs.
 const completionsLeast = 4096
 
 // completionQueue is a completion queue with room for all requests and receives that its queue

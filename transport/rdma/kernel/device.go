@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// device is an open adapter. It is used under the lock of its adapter. Sleep, Wake and
+// device is an open adapter. It is used under the lock of its adapter. Attributes, Sleep, Wake and
 // registrations do not need the lock.
 type device struct {
 	// name is the device's name in the kernel.

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// inlineSIW is the maximum number of inline bytes in siw. inlineMost is the length in bytes up to
-	// which it is faster to send a message as inline data.
+	// inlineSIW is the maximum number of inline bytes in siw. inlineMost is the maximum number of inline
+	// bytes for other devices: longer messages are faster without inline data.
 	inlineSIW  = 80
 	inlineMost = 256
 )

@@ -25,9 +25,10 @@ var (
 
 func (c library) inline() (int, error) { return inlineOf(c) }
 
-// inlineOf returns the number of inline bytes that a device accepts. The library has no query for
-// this number, so inlineOf determines it by creating queue pairs. If a device refuses even a queue
-// pair without inline bytes with EINVAL or EOPNOTSUPP, inlineOf returns ErrNoConnections.
+// inlineOf returns the number of inline bytes that a device accepts, at most inlineMost. The library
+// has no query for this number, so inlineOf determines it by creating queue pairs. If a device refuses
+// even a queue pair without inline bytes, and the error is EINVAL or EOPNOTSUPP, inlineOf returns
+// ErrNoConnections.
 func inlineOf(c adapter) (int, error) {
 	domain, err := c.newDomain()
 	if err != nil {

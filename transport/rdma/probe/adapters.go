@@ -16,8 +16,8 @@ import (
 // Adapter is an RDMA device that a rank may use.
 type Adapter struct {
 	Device
-	// Fabric names the network of the adapter: "roce", "iwarp", or "ib-" and the subnet prefix.
-	// Adapters of the same fabric can probably be connected with each other.
+	// Fabric names the network of the adapter: "roce", "iwarp", "ib-" and the subnet prefix, or "ib"
+	// if the subnet prefix is unknown. Adapters of the same fabric can probably be connected with each other.
 	Fabric string
 	// Address is the first address of the adapter's interfaces that other hosts can reach.
 	Address netip.Addr
@@ -72,7 +72,8 @@ func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) 
 	return usable, others
 }
 
-// Adapter returns the device that a name denotes, even if the device cannot be used. name is the
+// Adapter returns the device that a name denotes, even if the device cannot be used. The field Near
+// of the result is not set. name is the
 // name of the device, with or without the number of a port. It may also be the name of a network
 // interface that leads to the device, or an address of such an interface in any spelling. Adapter
 // returns false if no device matches.

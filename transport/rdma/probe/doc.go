@@ -2,8 +2,8 @@
 // carry RDMA, and adapters with a kernel driver. If there is no such adapter, the package reports
 // the reason and the remedy. It only reads the state of the host.
 //
-// Package transport/rdma uses package probe to choose the address at which a rank listens. gorun
-// -explain prints the report of package probe.
+// Package runtime uses package probe to choose the adapters of a rank and the address at which the
+// rank listens. gorun -explain prints the adapters that are not used, with the reasons.
 //
 // # Choice of the address
 //

@@ -20,7 +20,7 @@ type Interface struct {
 	Name     string
 	Up       bool
 	Loopback bool
-	// Virtual is true if the kernel knows no hardware device behind the interface.
+	// Virtual is true if the kernel names no hardware device for the interface.
 	Virtual bool
 	// Speed is the speed of the interface in Mbit/s. It is 0 if the speed is unknown.
 	Speed int

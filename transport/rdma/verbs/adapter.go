@@ -21,7 +21,7 @@ type Adapter struct {
 
 	// mu guards the fields below it, and all fields of the objects of the adapter. A consumer may
 	// call this package while it holds locks of its own, so mu comes after them in the lock order.
-	// The provider is called with mu held.
+	// The provider is called with mu held, except in the cases that package provider names.
 	mu        sync.Mutex
 	regions   map[uint32]*MemoryRegion
 	recent    [recentRegions]*MemoryRegion // the regions that were looked up last, by key
@@ -82,7 +82,7 @@ func (a *Adapter) Progress() int {
 	return a.drive()
 }
 
-// Begin posts the requests that FlagMore holds back.
+// Begin starts the requests that FlagMore holds back.
 func (a *Adapter) Begin() {
 	a.mu.Lock()
 	defer a.unlock()
@@ -105,7 +105,8 @@ func (a *Adapter) begin() {
 
 // Close ends everything on the adapter abruptly: it breaks connections, refuses unanswered
 // connection requests, deregisters memory, and makes waiters return ErrClosed. After Close no more
-// entries are delivered. A second Close does nothing.
+// entries are queued. Entries that are already queued can still be polled. A second Close does
+// nothing.
 func (a *Adapter) Close() error {
 	a.mu.Lock()
 	if a.closed {

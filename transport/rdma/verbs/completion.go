@@ -23,7 +23,7 @@ const (
 // Status is the result of a work request.
 type Status = provider.Status
 
-// The statuses. Every status except StatusSuccess ends the connection.
+// The statuses. If a request has any status except StatusSuccess, its connection ends or has ended.
 const (
 	StatusSuccess = provider.StatusSuccess
 	// StatusFlushed means that the request was not done when the connection ended, or was posted

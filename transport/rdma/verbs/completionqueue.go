@@ -31,12 +31,15 @@ type CompletionQueue struct {
 }
 
 // NewCompletionQueue makes a completion queue of the given capacity. The consumer must ensure that
-// at most this number of entries can be outstanding. The number of entries that can be outstanding is
-// the sum of the limits of the endpoints that feed the queue, plus three connection events for each
-// endpoint, the backlog of each listener, the receives of each shared receive queue, and its limit events and
-// the adapter's events if they feed the queue. If the queue has no room for an entry, the entry is lost. The queue
-// and the endpoint of the
-// entry are then dead, and Err returns ErrOverflow.
+// at most this number of entries can be outstanding. This number is the sum of the following
+// numbers, each of which counts only if its entries go to this queue:
+//   - MaxRequests and MaxReceives of each endpoint, and three connection events for each endpoint;
+//   - the backlog of each listener;
+//   - the receives of each shared receive queue, and its limit events;
+//   - the events of the adapter (Watch).
+//
+// If the queue has no room for an entry, the entry is lost. The queue and the endpoint of the entry
+// are then dead, and Err returns ErrOverflow.
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	const op = "new completion queue"
 	a.mu.Lock()

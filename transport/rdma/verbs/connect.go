@@ -203,7 +203,8 @@ func (ep *Endpoint) lost(err error) {
 	}
 }
 
-// flush completes all posted requests and receives with StatusFlushed.
+// flush completes all posted requests and receives with StatusFlushed. A request that has already
+// failed keeps its status.
 func (ep *Endpoint) flush() {
 	ep.receives.flush()
 	ep.sends.flush()
@@ -227,7 +228,8 @@ func (ep *Endpoint) report(e *Event) {
 // may also follow a graceful Disconnect. The peer gets EventDisconnected or EventBroken.
 //
 // While a Connect or an Accept is not complete, both kinds of Disconnect end the attempt. In all
-// these cases EventDisconnected follows on this side, and then the endpoint is in
+// these cases EventDisconnected follows on this side, except that EventBroken follows if the
+// connection fails before a graceful Disconnect is complete. After the event the endpoint is in
 // StateDisconnected. In StateDisconnected, Disconnect does nothing. Before Connect or Accept,
 // Disconnect fails with ErrInvalidState.
 func (ep *Endpoint) Disconnect(how CloseFlags) error {

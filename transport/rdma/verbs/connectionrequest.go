@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// ConnectionRequest is a request that has reached a Listener (DAT_CR). Exactly one Accept or Reject
+// ConnectionRequest is a request that has reached a Listener (DAT_CR). At most one Accept or Reject
 // succeeds. Every later call fails with ErrInvalidHandle. If the active side has already ended its
 // attempt, Accept still succeeds, and EventAcceptCompletionError follows. A ConnectionRequest is
 // safe for concurrent use.

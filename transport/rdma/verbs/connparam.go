@@ -15,11 +15,12 @@ type ConnParam struct {
 	PrivateData []byte
 	// ResponderResources (IRD) is the number of the peer's Reads and atomics that this side serves
 	// at a time. InitiatorDepth (ORD) is the number of Reads and atomics that this side may have
-	// in flight. DepthDefault selects the endpoint's attribute, and 0 allows no Reads. A value
-	// above the adapter's limit causes ErrInvalidParameter. When the connection is established,
-	// the InitiatorDepth of each side is at most the other side's ResponderResources.
+	// in flight. In Connect, DepthDefault selects the endpoint's attribute. In Accept, it selects the
+	// proposed depth, lowered to this attribute. 0 allows no Reads. A value above the adapter's limit
+	// causes ErrInvalidParameter. When the connection is established, the InitiatorDepth of each side
+	// is at most the other side's ResponderResources.
 	ResponderResources, InitiatorDepth int
-	// FlowControl is sent to the peer, but has no effect.
+	// FlowControl has no effect. It is sent to the peer if Attributes.CarriesConnParam is true.
 	FlowControl bool
 	// RetryCount is the number of times that a request without an acknowledgement is retransmitted,
 	// 0 to 7. Accept ignores RetryCount.

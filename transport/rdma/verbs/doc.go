@@ -31,20 +31,21 @@
 //
 // # One lock
 //
-// An adapter has one lock. Every method of a consumer type takes this lock once. Every method of a
-// provider is called with the lock held, except Sleep, Register and Deregister. These three methods
-// are called without the lock, so that other calls can proceed during a sleep and while memory is
-// pinned. A provider therefore needs no lock and no goroutine of its own, and makes upcalls only
-// from within its methods. No upcall calls the provider back. Goroutines that must not contend for
-// this lock can open an adapter each.
+// An adapter has one lock. The methods of the consumer types take this lock, most of them once per
+// call. The methods of a provider are called with the lock held, except those whose comment says
+// otherwise. Sleep, Register and Deregister are called without the lock, so that other calls can
+// proceed during a sleep and while memory is pinned. A provider therefore needs no lock and no
+// goroutine of its own, and makes upcalls only from within its methods. No upcall calls the provider
+// back. Goroutines that must not contend for this lock can open an adapter each.
 //
 // # Progress
 //
 // The consumer's goroutines make progress. [CompletionQueue.Poll] returns queued entries. If no
 // entries are queued, Poll first calls the device's Progress on the caller's goroutine. A post also
-// starts the request on the caller's goroutine. There is no progress thread: an endpoint whose
-// consumer neither polls nor waits makes no progress, and its connection attempt does not time out.
-// [CompletionQueue.Wait] sleeps in the kernel, by a call of the device's Sleep.
+// starts the request on the caller's goroutine. [CompletionQueue.Wait] sleeps in the kernel, by a
+// call of the device's Sleep. While a queue is armed ([CompletionQueue.Arm]), a goroutine of the
+// adapter makes progress. Otherwise there is no progress thread: an endpoint whose consumer neither
+// polls nor waits makes no progress, and its connection attempt does not time out.
 //
 // # Ownership of memory
 //

@@ -11,14 +11,14 @@ import (
 // that librdmacm would set for this error (rdma_connect(3), RETURN VALUE).
 type Fault = provider.Fault //nolint:errname // as there
 
-// The faults. Their names follow the pages: DAT_INVALID_STATE is ErrInvalidState.
+// The faults. Their names follow the manual pages: DAT_INVALID_STATE is ErrInvalidState.
 const (
 	// ErrInvalidState means that an object was not in a state that allows the call.
 	ErrInvalidState = provider.ErrInvalidState
 	// ErrInvalidParameter means that an argument, or a combination of arguments, is out of range.
 	ErrInvalidParameter = provider.ErrInvalidParameter
-	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another
-	// adapter.
+	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another adapter, or that
+	// the adapter is closed or has failed.
 	ErrInvalidHandle = provider.ErrInvalidHandle
 	// ErrInvalidAddress means that an address cannot be used by this adapter.
 	ErrInvalidAddress = provider.ErrInvalidAddress
@@ -29,7 +29,8 @@ const (
 	// ErrProtectionViolation means that local memory of a posted request lies outside
 	// its region or in a region of another protection domain.
 	ErrProtectionViolation = provider.ErrProtectionViolation
-	// ErrPrivilegesViolation means that a region lacks a necessary access right.
+	// ErrPrivilegesViolation means that a region lacks a necessary access right, or that a local key
+	// names no region.
 	ErrPrivilegesViolation = provider.ErrPrivilegesViolation
 )
 
@@ -59,7 +60,7 @@ var (
 type OpError struct {
 	// Op is the operation: "connect", "accept", "post", ...
 	Op string
-	// Provider is the provider's name: "iwarp", "rdmacm", ...
+	// Provider is the provider's name: "iwarp", "kernel", ...
 	Provider string
 	// Peer is the address of the peer, the address at which to listen, or the name of the interface
 	// to open. It is empty if the operation has none of these.

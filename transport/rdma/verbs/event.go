@@ -29,12 +29,13 @@ const (
 	// EventTimedOut reports that the remote host received the connection request, but the answer
 	// did not arrive within the timeout.
 	EventTimedOut
-	// EventDisconnected reports that either side ended the connection in order.
+	// EventDisconnected reports that either side ended the connection gracefully, or that Disconnect
+	// on this side ended the connection or the connection attempt.
 	EventDisconnected
 	// EventBroken reports that the connection failed.
 	EventBroken
 	// EventLimitReached reports that a shared receive queue holds fewer receives than its
-	// limit. It comes once for each SetLimit.
+	// limit. It comes at most once for each SetLimit.
 	EventLimitReached
 	// EventRemoved reports that the adapter has ended because its device is gone or has
 	// failed. All endpoints and queues of the adapter are dead.

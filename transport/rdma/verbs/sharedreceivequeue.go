@@ -152,8 +152,8 @@ func (s *SharedReceiveQueue) SetLimit(n int) error {
 	return nil
 }
 
-// watch makes EventLimitReached if fewer than limit receives are left. It makes one event for each
-// SetLimit.
+// watch makes EventLimitReached if fewer than limit receives are left. It makes at most one event for
+// each SetLimit.
 func (s *SharedReceiveQueue) watch() {
 	if len(s.slots)-len(s.free) >= s.limit {
 		return

@@ -34,11 +34,11 @@ type waiter struct {
 }
 
 // Wait blocks until at least threshold entries are queued and at least one of them is an entry that
-// wakes. Two kinds of entries do not wake: entries of successful work with FlagQuiet and, with
-// CompletionSolicitedWait, entries of unsolicited messages. All other entries wake. While Wait
-// blocks, it makes progress itself, or another waiter of the adapter makes progress. If ctx ends or
-// the queue dies before these entries are queued, Wait returns the error of ctx or of the queue
-// (see Err). In this case queued entries stay queued.
+// wakes waiters. Two kinds of entries do not wake waiters: entries of successful work with FlagQuiet
+// and, with CompletionSolicitedWait, entries of unsolicited messages. All other entries do. While
+// Wait blocks, it makes progress itself, or another goroutine of the adapter makes progress. If ctx
+// ends or the queue dies before these entries are queued, Wait returns the error of ctx or of the
+// queue (see Err). In this case queued entries stay queued.
 func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	const op = "wait"
 	a := q.adapter
@@ -156,9 +156,9 @@ func (a *Adapter) interrupt() {
 	}
 }
 
-// wake wakes the goroutines whose queues have changed since the last call. It disarms each armed
-// queue that is dead or holds an entry that wakes, and returns the ring functions of these queues.
-// The caller calls these functions after it has released the lock.
+// wake wakes the goroutines whose wait is satisfied or whose queue is dead. It disarms each armed
+// queue that is dead or holds an entry that wakes waiters, and returns the ring functions of these
+// queues. The caller calls these functions after it has released the lock.
 func (a *Adapter) wake() []func() {
 	a.waiting.dirty = false
 	concerns := func(w *waiter) bool { return w.queue != nil && (w.satisfied() || w.queue.failure != nil) }
@@ -183,9 +183,9 @@ func (a *Adapter) wake() []func() {
 	return rings
 }
 
-// Arm requests one call of ring when an entry that wakes is queued or the queue dies
-// (ibv_req_notify_cq(3)). If an entry that wakes is already queued, or the queue is already dead,
-// Arm returns false and does not arm the queue. While a queue is armed, a goroutine of the adapter
+// Arm requests one call of ring when an entry that wakes waiters (see Wait) is queued or the queue
+// dies (ibv_req_notify_cq(3)). If such an entry is already queued, or the queue is already dead, Arm
+// returns false and does not arm the queue. While a queue is armed, a goroutine of the adapter
 // sleeps in the kernel and makes progress. ring is called on this goroutine or on any other
 // goroutine that uses the adapter. It is called without the lock, and may call every method except
 // Adapter.Close. A later Arm replaces an earlier Arm.

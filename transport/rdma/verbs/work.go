@@ -25,8 +25,8 @@ const (
 	// WorkRequest.Compare. The segment receives the value before the replacement. In all other
 	// respects OpCompareSwap is like OpFetchAdd.
 	OpCompareSwap = provider.OpCompareSwap
-	// OpBind binds a memory window (RMR). If Attributes.MemoryWindows is false, the post fails with
-	// ErrModelNotSupported. Today MemoryWindows is false for all adapters.
+	// OpBind binds a memory window (RMR). The post always fails with ErrModelNotSupported, because no
+	// adapter supports memory windows (Attributes.MemoryWindows).
 	OpBind = provider.OpBind
 	// OpReceive and OpReceiveWrite cannot be posted. They are the opcodes in the Completion of a
 	// receive: OpReceive if a Send filled the receive, and OpReceiveWrite if a Write with
@@ -59,9 +59,9 @@ const (
 	// invalidation ends the access that the peer has granted by this key.
 	FlagInvalidate = provider.FlagInvalidate
 	// FlagMore announces that more requests follow at once. A request with FlagMore may be held back
-	// until one of three events: a request without the flag is posted to the endpoint, the adapter
-	// makes progress, or Adapter.Begin is called. The provider can transfer the requests that start
-	// together as one batch.
+	// until one of four events: a request without the flag is posted to the endpoint, the adapter
+	// makes progress, Adapter.Begin is called, or a graceful Disconnect of an endpoint of the adapter
+	// begins. The provider can transfer the requests that start together as one batch.
 	FlagMore = provider.FlagMore
 	// FlagRoom declares that the only segment of a Send or of a receive has room for the provider
 	// around the message: Attributes.Headroom bytes before the message and Attributes.Tailroom bytes

@@ -62,8 +62,8 @@ func (a *admission) tag(n nonce) []byte {
 	return mac.Sum(nil)[:admissionBytes]
 }
 
-// check admits each valid name once. The error is ErrForeign for a name without a valid tag, and
-// ErrRepeated for a nonce that is in seen.
+// check admits a valid name unless it is among the last admissionsKept names that were admitted. The
+// error is ErrForeign for a name without a valid tag, and ErrRepeated for a nonce that is in seen.
 func (a *admission) check(name string) error {
 	first, second, _ := strings.Cut(name, ".")
 	var n nonce

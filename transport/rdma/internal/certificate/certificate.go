@@ -69,7 +69,7 @@ func New(secret []byte, job string) (*Sides, error) {
 
 // Active returns the configuration for one connection that this side requests. Each connection needs a
 // new configuration. The configuration contains the name that this side sends in its ClientHello, and
-// the peer accepts each name only once.
+// the peer does not accept a name again while it remembers the name (admissionsKept).
 func (s *Sides) Active() *tls.Config {
 	c := s.active.Clone()
 	c.ServerName = s.admission.name()
@@ -77,7 +77,7 @@ func (s *Sides) Active() *tls.Config {
 }
 
 // verify checks that the certificate with which the other side has signed the handshake has the
-// job's public key.
+// job's public key, and that both sides have agreed on the application protocol.
 func verify(s *tls.ConnectionState, public ed25519.PublicKey) error {
 	if len(s.PeerCertificates) != 1 || s.NegotiatedProtocol != protocol || !public.Equal(s.PeerCertificates[0].PublicKey) {
 		return ErrForeign

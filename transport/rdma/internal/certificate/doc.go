@@ -11,7 +11,7 @@
 //
 // Anybody can reach a listener, but the listener must not compute a key exchange for everybody.
 // The name in the ClientHello (SNI) is therefore a nonce with a tag. Only a side with the secret
-// can make the tag, and each name is accepted once.
+// can make the tag, and a listener does not accept any of the last 4096 names again.
 //
 // TLS does not identify the rank at the other end. The records of package negotiation identify the
 // rank.

@@ -15,8 +15,8 @@ const (
 	// lookEvery and lookPeriod are the fields Most and Period of the device's Cadence. A round is
 	// one call of Progress. While no connection is being made or ended, the kernel is asked for
 	// events in at least one of lookEvery rounds. If the rounds are further apart than lookPeriod,
-	// the kernel is asked in each round. The only events at such times are requests of peers and
-	// ends of connections, and these can wait for lookEvery rounds.
+	// the kernel is asked in each round. The only events at such times are requests of peers, ends
+	// of connections, and changes of the device. These events can wait for lookEvery rounds.
 	lookEvery  = 64
 	lookPeriod = time.Millisecond
 	// eventsMost bounds the events that one Progress handles.
@@ -154,7 +154,7 @@ func (d *Device) conclude() int {
 
 // source chooses the local address for connections to a remote address. If this device has an
 // address in the network of the remote address, source chooses this address. Otherwise source
-// chooses the first address of the same kind (IPv4 or IPv6).
+// chooses the first address of the same kind (IPv4, IPv6, or IPv6 link-local with the same zone).
 func (d *Device) source(remote netip.Addr) (netip.Addr, error) {
 	remote = remote.Unmap()
 	var found netip.Addr

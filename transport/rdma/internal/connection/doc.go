@@ -10,7 +10,7 @@
 //
 // All methods except Stir are called under the adapter's lock. On iWARP, two commands block: siw
 // makes its TCP connection within the command Connect, and destroying the id of an attempt waits
-// for the peer's answer. Goroutines execute both commands, and Progress handles the results.
+// for the peer's answer. Goroutines execute both commands, and Progress handles the result of Connect.
 //
 // # Two kinds of device
 //

@@ -55,7 +55,7 @@ func New(slots int) *Flow {
 // initial numbers. granted is the number of credits that this side grants in its record. The caller
 // has posted granted+Reserve receives. credits is the number of credits that the peer grants in its
 // record, and peerSlots is the number of slots of the peer's Flow. An Update, the first message of
-// the connection, is due at once. Next will send the unacknowledged frames again.
+// the connection, is due at once. Next returns the words of the unacknowledged frames once more.
 func (f *Flow) Connect(granted, credits, peerSlots int) {
 	f.out.connect(uint16(clamp(credits)))
 	f.in.connect(uint16(clamp(granted)), uint16(clamp(peerSlots)))
@@ -108,6 +108,7 @@ func (f *Flow) Send() Word {
 	sequence := s.next
 	s.next++
 	s.cursor++
+	s.sent = s.next
 	s.frames++
 	return f.stamp(sequence)
 }

@@ -193,6 +193,22 @@ func TestViolations(t *testing.T) {
 			require.ErrorIs(t, err, credit.ErrViolation)
 		})
 	}
+	t.Run("ack of what was taken but not sent", func(t *testing.T) {
+		f := credit.New(4)
+		f.Connect(8, 8, 4)
+		f.Update()
+		for sent := range uint16(2) {
+			_, ok := f.Take()
+			require.True(t, ok)
+			_, err := arrive(f, word(sent, sent+1, 8, 0))
+			require.ErrorIs(t, err, credit.ErrViolation)
+			_, ok = f.Next()
+			require.True(t, ok)
+			_, err = arrive(f, word(sent, sent+1, 8, 0))
+			require.NoError(t, err)
+			f.Return(1)
+		}
+	})
 	t.Run("no credit", func(t *testing.T) {
 		f := credit.New(4)
 		f.Connect(2, 8, 4)

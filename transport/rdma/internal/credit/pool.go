@@ -61,8 +61,9 @@ func (p *Pool) Join() int {
 	return window
 }
 
-// Widen returns the number of receives by which the window of a connection may grow. It returns 0
-// if the pool has no memory left. The caller posts this number of receives.
+// Widen returns the number of receives by which the window of a connection may grow, at most the
+// argument window. It returns 0 if the pool has no memory left. The caller posts this number of
+// receives.
 func (p *Pool) Widen(window int) int {
 	more := p.give(min(window, WindowMax-window))
 	p.posted += more

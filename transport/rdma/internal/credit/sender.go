@@ -8,6 +8,7 @@ type sender struct {
 	next   uint16 // sequence number of the next new frame
 	acked  uint16 // all frames before this sequence number are acknowledged
 	cursor uint16 // next frame to send on this connection; acked <= cursor <= next
+	sent   uint16 // all frames before it were sent, on this or an earlier connection; cursor <= sent <= next
 	frames uint16 // eager frames sent on this connection
 	limit  uint16 // upper bound of the field frames
 }
@@ -37,6 +38,9 @@ func (s *sender) put() (uint16, bool) {
 	}
 	s.cursor++
 	s.frames++
+	if before(s.sent, s.cursor) {
+		s.sent = s.cursor
+	}
 	return s.cursor - 1, true
 }
 
@@ -45,8 +49,8 @@ func (s *sender) put() (uint16, bool) {
 func (s *sender) confirm(w Word) (int, error) {
 	freed := w.ack() - s.acked
 	switch {
-	case freed > s.next-s.acked:
-		return 0, fmt.Errorf("%w: frames before %d acknowledged, %d to %d are outstanding", ErrViolation, w.ack(), s.acked, s.next)
+	case freed > s.sent-s.acked:
+		return 0, fmt.Errorf("%w: frames before %d acknowledged, %d to %d are outstanding", ErrViolation, w.ack(), s.acked, s.sent)
 	case before(w.limit(), s.limit) || w.limit()-s.frames > WindowMax:
 		return 0, fmt.Errorf("%w: the limit went from %d to %d with %d frames sent", ErrViolation, s.limit, w.limit(), s.frames)
 	}
@@ -56,7 +60,7 @@ func (s *sender) confirm(w Word) (int, error) {
 
 // sound reports whether confirm would accept a word.
 func (s *sender) sound(w Word) bool {
-	return w.ack()-s.acked <= s.next-s.acked && !before(w.limit(), s.limit) && w.limit()-s.frames <= WindowMax
+	return w.ack()-s.acked <= s.sent-s.acked && !before(w.limit(), s.limit) && w.limit()-s.frames <= WindowMax
 }
 
 // note records the acknowledgement and the limit of a word for which sound returns true.

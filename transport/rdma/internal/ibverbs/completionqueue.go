@@ -82,8 +82,9 @@ type CompletionQueue struct {
 	pin     goruntime.Pinner
 }
 
-// NewCompletionQueue makes a queue with room for at least entries completions. channel may be nil.
-// user identifies the queue in events of the channel and of the device.
+// NewCompletionQueue makes a queue. The argument entries is the minimum number of completions for
+// which the queue has room. channel may be nil. user identifies the queue in events of the channel
+// and of the device.
 func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
 	const op = "create completion queue"
 	if entries < 1 || entries > maxEntries {

@@ -1,7 +1,7 @@
 package ibverbs
 
 // This file has those structures of infiniband/verbs.h that this package reads or writes. Of an
-// object that the library allocates, the package uses only fields in front of the object's mutex,
+// object that the library allocates, the package uses only the fields that precede the object's mutex,
 // because the size of a mutex differs between processor architectures. Pointers have integer types:
 // they point to C's memory, or to pinned memory of Go.
 

@@ -100,8 +100,8 @@ const mapsFields = 6
 // failed.
 var held sync.Map
 
-// Available returns nil if the library is loaded and has all functions that this package calls. Otherwise the error tells what is missing:
-// ErrNotLinked, a LibraryError or a VersionError.
+// Available returns nil if the library is loaded and has all functions that this package calls.
+// Otherwise the error tells what is missing: ErrNotLinked, a LibraryError or a VersionError.
 func Available() error {
 	_, err := loaded()
 	return err

@@ -118,8 +118,8 @@ func (q *QueuePair) SetState(s uverbs.State) error {
 	return q.Modify(&uverbs.PairAttributes{Mask: uverbs.MaskState, State: s})
 }
 
-// QueryState queries the state. libsiw does not keep the state, so the result has no meaning for
-// siw.
+// QueryState queries the state. With siw the result is meaningless, because the kernel's siw_query_qp
+// does not set the state.
 func (q *QueuePair) QueryState() (uverbs.State, error) {
 	const op = "query queue pair"
 	if q.object == nil {

@@ -19,10 +19,10 @@ type SharedReceiveQueue struct {
 	receives *receiveList
 }
 
-// NewSharedReceiveQueue makes a queue for at least entries receives. Each receive may have as many
-// segments as the argument segments says, or more. When fewer than limit receives are left, the
-// device reports one event. If limit is 0, the device reports no event. user identifies the queue
-// in events.
+// NewSharedReceiveQueue makes a queue. The argument entries is the minimum number of receives for
+// which the queue has room. The argument segments is the minimum of SharedReceiveQueue.Segments. When
+// fewer than limit receives are left, the device reports one event. If limit is 0, the device reports
+// no event. user identifies the queue in events.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context

@@ -23,7 +23,7 @@ const (
 	Version      Reason = 1 + iota // major versions differ
 	Job                            // another job
 	Auth                           // the tag does not verify
-	WrongRank                      // no such source rank
+	WrongRank                      // the source is not another rank of the job, or is not the expected rank
 	StaleEpoch                     // the source has a newer incarnation, or was declared dead
 	Duplicate                      // the attempt is not newer than an attempt already seen
 	Simultaneous                   // the refusing side's own request wins
@@ -88,7 +88,8 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 // connection can end only this connection. Only a rank of the job can prevent further attempts.
 type Reject struct {
 	Reason Reason
-	// MajorMin and MajorMax are set by AppendReject.
+	// MajorMin and MajorMax are the range of major versions that the refusing side reads.
+	// AppendReject does not read these fields: it writes the range of this package.
 	MajorMin, MajorMax uint8
 	// Incarnation is the newest known incarnation of the refused side, for StaleEpoch.
 	Incarnation uint16
@@ -114,7 +115,7 @@ func (c *Credentials) AppendReject(b []byte, r *Reject, request []byte) []byte {
 
 // OpenReject verifies the private data b of a refusal. request is the record that was refused, and
 // from is the rank to which the record was sent. An error means that the refusal proves nothing and
-// ends only this attempt. The error is an *UnprovenError if b has the form of a Reject.
+// ends only this attempt. The error is an *UnprovenError if b begins like a Reject.
 func (c *Credentials) OpenReject(b, request []byte, from uint32) (Reject, error) {
 	// The major version is not checked. The layout of a reject is the same in all versions, so that
 	// a side with an unknown version can report the version as the reason of the reject.

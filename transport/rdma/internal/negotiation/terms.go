@@ -28,7 +28,7 @@ type Terms struct {
 	Features Features
 }
 
-// String returns the terms as one line for people, which gorun -explain prints.
+// String returns the terms as one human-readable line, which gorun -explain prints.
 func (t Terms) String() string {
 	crc := "on"
 	if t.Features&WithoutCRC != 0 {

@@ -32,7 +32,7 @@ type Config struct {
 	// Absence is the time for which connections are attempted to a peer at whose address nothing
 	// listens, counted from the first refusal; the default is 2 s. Absence applies to a peer with
 	// which no connection was in use yet. If a connection with the peer was in use, and nothing
-	// listens at its address any more, the peer has died, because a peer that ends in order sends
+	// listens at its address any more, the peer has died, because a peer whose end is orderly sends
 	// BYE. Such a peer is declared down after a few attempts.
 	Absence time.Duration
 	// Supervised reports whether the launcher monitors the peer, so that the death of the peer

@@ -37,7 +37,8 @@ const (
 	Tick EventKind = iota
 	// Want: the caller needs a connection. A repeated Want has no effect.
 	Want
-	// Idle: no data was sent or received for a long time, and no frame is unacknowledged.
+	// Idle: the caller wants an orderly end of the connection in use, because this connection has
+	// carried no data for a long time, or because another connection is to replace it.
 	Idle
 	// Shutdown: the rank of this side ends.
 	Shutdown

@@ -54,7 +54,7 @@ type Machine struct {
 
 	wanted  bool          // a connection is needed, and no connection is in use yet
 	since   time.Duration // when the connection was first needed, or when the peer first answered after a silence
-	giveUp  time.Duration // the time from which on no new attempt is made
+	giveUp  time.Duration // at this time and later, no new attempt is made
 	tries   int           // failed attempts since the last connection
 	cause   error         // the error of the last failed attempt
 	number  uint32        // Conn.Number of the last active connection

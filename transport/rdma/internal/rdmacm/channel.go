@@ -19,7 +19,7 @@ type Channel struct {
 	// mu guards the variables below it.
 	mu   sync.Mutex
 	ids  map[uint64]*ID
-	last uint64 // the last uid (see ID.uid); never 0, because the kernel reports no events of an id with uid 0
+	last uint64 // the last uid (see ID.uid); no uid is 0, because the kernel reports no events of an id with uid 0
 }
 
 // New makes a channel on a driver. The channel owns the driver: Close closes it.

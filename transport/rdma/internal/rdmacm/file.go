@@ -78,7 +78,7 @@ func (f *file) Do(c *Command) error {
 // Ready implements Driver.
 func (f *file) Ready() bool {
 	if f.enter() != nil {
-		return true // the caller then calls Next, which returns the error
+		return true // the caller then calls Do, which returns the error
 	}
 	defer f.leave()
 	p := [1]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN}}

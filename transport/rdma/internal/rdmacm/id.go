@@ -9,8 +9,9 @@ import (
 )
 
 // ID is a connection or a listener (struct rdma_cm_id). Its methods may be called from several
-// goroutines. All commands return at once except two: Connect on siw waits for TCP, and Destroy
-// waits for other commands of the same ID. While Destroy waits, later commands of this ID wait too.
+// goroutines. All commands return at once except two: Connect on siw waits for TCP. Destroy waits for
+// other commands of the same ID, and on iWARP also for the answer to a request of this ID. While
+// Destroy waits, later commands of this ID wait too.
 type ID struct {
 	// Context is for the caller. The package does not use it.
 	Context any
@@ -24,7 +25,8 @@ type ID struct {
 	destroyed bool
 }
 
-// do carries out a command. It writes the kernel's number of the id to offset at of the body.
+// do carries out a command. It writes the kernel's number of the id to the body. The argument at is the
+// offset of this number.
 func (id *ID) do(op string, at int, c *Command) error {
 	id.mu.RLock()
 	defer id.mu.RUnlock()
@@ -40,8 +42,8 @@ func (id *ID) do(op string, at int, c *Command) error {
 }
 
 // Destroy ends the id (rdma_destroy_id(3)). The kernel cancels operations of the id in progress,
-// breaks its connection, and refuses its unanswered request. Next returns no event of the id afterwards. The result is the
-// number of events of the id that the kernel has reported.
+// breaks its connection, and refuses its unanswered request. Next returns no event of the id
+// afterwards. The result is the number of events of the id that the kernel has reported.
 func (id *ID) Destroy() (events uint32, err error) {
 	id.channel.forget(id)
 	id.mu.Lock()

@@ -8,8 +8,8 @@ func (id *ID) SetTypeOfService(tos uint8) error {
 	return id.setOption("set type of service", optionTOS, []byte{tos})
 }
 
-// SetReuseAddress makes Bind succeed even if the address was in use until shortly before
-// (RDMA_OPTION_ID_REUSEADDR).
+// SetReuseAddress lets Bind succeed even if other ids are bound to the address, provided that all of
+// them have set this option and none of them listens (RDMA_OPTION_ID_REUSEADDR).
 func (id *ID) SetReuseAddress(on bool) error {
 	return id.setOption("set reuse address", optionReuseAddress, integer(on))
 }

@@ -26,7 +26,7 @@ type Parameters struct {
 	SRQ bool
 }
 
-// dataTooLong returns the error for n bytes of private data, if n exceeds PrivateDataMax.
+// dataTooLong returns the error for n bytes of private data, where n exceeds PrivateDataMax.
 func dataTooLong(n int) error {
 	return fmt.Errorf("%w: private data of %d bytes, at most %d", unix.EINVAL, n, PrivateDataMax)
 }

@@ -21,7 +21,7 @@
 //
 // A part of a Get is done when its Read is complete. A part of a Put is done when its Write is
 // complete and the owner of the memory has confirmed a mark. A mark is a message that this side
-// sends behind the Write on the same connection. The mark is needed because some providers, such as
+// sends after the Write on the same connection. The mark is needed because some providers, such as
 // iWARP, complete a Write as soon as it is in transit. With such a provider only the confirmation
 // of the mark shows that the bytes of the Write are in place.
 //

@@ -20,8 +20,8 @@ type Judge struct {
 	carried         [paths]int
 	// both is true while both connections are in use, and false while the main connection is used
 	// alone. settled is true if the Judge has chosen the faster alternative, and false during a
-	// trial. skip is the number of the next bytes, which are not measured. left is the number of
-	// the bytes after them, which are measured. Then the Judge makes its next decision.
+	// trial. The next skip bytes that complete are not measured, and the left bytes that complete
+	// after them are measured. Then the Judge makes its next decision.
 	both, settled bool
 	skip, left    int
 	// rest is the length of the next period without a trial, in units of the length of a trial.

@@ -108,7 +108,7 @@ func (t *Transfer) Oldest(on Path) Part {
 	return Part{}
 }
 
-// MarkDue reports whether a mark is to be sent behind the parts of a Put on a path. A mark is due
+// MarkDue reports whether a mark is to be sent after the parts of a Put on a path. A mark is due
 // if all bytes of the Put are posted, the path has unconfirmed parts, and no mark is in transit on
 // it.
 func (t *Transfer) MarkDue(on Path) bool {

@@ -2,8 +2,8 @@ package uverbs
 
 import "fmt"
 
-// call carries out the command q and stores its answer in a. The argument tell is the input of
-// the kernel's driver. call appends it to the command. The driver appends its own part to the
+// call carries out the command q and stores its answer in a. The argument tell is the input for the
+// kernel's driver; call appends it to the command. The kernel's driver appends its own part to the
 // answer, and call stores this part in the argument driver, which has the length of the part.
 func call[Q, A any](c *Context, op string, number uint32, q *Q, a *A, tell, driver []byte) error {
 	size := sizeOf[A]()
@@ -28,8 +28,8 @@ func tellKernel[Q any](c *Context, op string, number uint32, q *Q) error {
 	return nil
 }
 
-// setHeader sets the header of the command in its first argument. The answer to the command has out
-// bytes.
+// setHeader sets the header of the command in its first argument. The argument out is the length of
+// the answer in bytes.
 func setHeader(in []byte, number uint32, out int) {
 	*at[header](in, 0) = header{command: number, inWords: uint16(len(in) / 4), outWords: uint16(out / 4)}
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Channel is a completion channel. An armed completion queue puts an event into it when the queue
-// has a completion.
+// Channel is a completion channel. An armed completion queue puts an event into it at the next
+// completion (see CompletionQueue.Arm).
 type Channel struct {
 	context *Context
 	fd      int
@@ -55,7 +55,8 @@ type CompletionQueue struct {
 	queue   completions
 }
 
-// NewCompletionQueue makes a queue with room for at least entries completions. channel may be nil.
+// NewCompletionQueue makes a queue. The argument entries is the minimum number of completions for
+// which the queue has room. channel may be nil.
 // Channel.Next and Context.NextEvent return user in the events of this queue.
 func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
 	const op = "create completion queue"

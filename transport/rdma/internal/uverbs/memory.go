@@ -108,8 +108,9 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// MemlockCause examines err, the error of a registration of length bytes at address. It returns a
-// MemlockError if the limit of locked memory is the likely cause. Otherwise it returns err.
+// MemlockCause examines err, the error of a registration of memory. The arguments address and length
+// are the address of the memory and its length in bytes. MemlockCause returns a MemlockError if the
+// limit of locked memory is the likely cause. Otherwise it returns err.
 func MemlockCause(address, length uint64, err error) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil {

@@ -155,9 +155,10 @@ type SharedReceiveQueue struct {
 	queue   receives
 }
 
-// NewSharedReceiveQueue makes a queue with room for at least entries receives. When fewer than
-// limit receives are left, the device reports one EventSharedQueueLimit. If limit is 0, the device
-// reports no event. The argument user is the value of Event.Element in the events of the queue.
+// NewSharedReceiveQueue makes a queue. The argument entries is the minimum number of receives for
+// which the queue has room. When fewer than limit receives are left, the device reports one
+// EventSharedQueueLimit. If limit is 0, the device reports no event. The argument user is the value
+// of Event.Element in the events of the queue.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context

@@ -6,9 +6,10 @@ import (
 )
 
 // The layout of rxe's queues (rdma/rdma_user_rxe.h). A queue begins with a header that contains two
-// indices. Only one side, the program or the driver, writes an index, and publishes it by a release
-// store. The elements follow the header. The size of an element in bytes is a power of two. One
-// element is never used, so that the indices distinguish a full queue from an empty queue.
+// indices. Each index is written by only one side, the program or the driver, and is published by a
+// release store. The elements follow the header. The size of an element in bytes is a power of two.
+// At least one element is always free, so that the indices distinguish a full queue from an empty
+// queue.
 const (
 	rxeABI           = 2   // RXE_UVERBS_ABI_VERSION
 	rxeHeader        = 384 // sizeof(struct rxe_queue_buf)

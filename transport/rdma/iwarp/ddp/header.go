@@ -42,7 +42,7 @@ type Tagged struct {
 	Last bool
 	// Control is the control octet of the layer above.
 	Control uint8
-	// STag names the receiver's memory, TO is the tagged offset in it.
+	// STag names the receiver's memory, and TO is the tagged offset in it.
 	STag uint32
 	TO   uint64
 }

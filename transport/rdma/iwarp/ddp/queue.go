@@ -7,7 +7,7 @@ package ddp
 type Queue struct {
 	msn  uint32 // sequence number of the current message, or of the next message if there is no current one
 	mo   uint32 // offset of the next segment of the message
-	open bool   // the first segment of a message has arrived, the last one has not
+	open bool   // the first segment of a message has arrived, but not the last one
 }
 
 // FirstMSN is the sequence number of the first message of every queue.
@@ -46,8 +46,8 @@ func (q *Queue) Check(h *Untagged, payload, room int) error {
 // of the message so far, and true if the segment is the last segment of the message.
 //
 // A message must be shorter than 2^32 octets (RFC 5041 section 5.2), because otherwise the offset
-// of the next segment would wrap. Check ensures this limit, because the length of a buffer (the
-// argument room of Check) is less than 2^32.
+// of the next segment would wrap. Check ensures this limit if its argument room is the length of a
+// buffer that is shorter than 2^32 octets.
 func (q *Queue) Advance(h *Untagged, payload int) (int, bool) {
 	end := int(h.MO) + payload
 	if h.Last {

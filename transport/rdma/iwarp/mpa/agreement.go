@@ -36,7 +36,7 @@ type Agreement struct {
 	// RTR is the indication that the initiator sends first. It is zero if the initiator sends no
 	// indication.
 	RTR RTR
-	// IRD and ORD are the depths of this side. ORD is at most the peer's IRD.
+	// IRD and ORD are the depths of this side. ORD is at most the peer's IRD if the peer stated it.
 	IRD, ORD uint16
 	// PeerIRD and PeerORD are the depths that the peer stated, or DepthUnstated.
 	PeerIRD, PeerORD uint16

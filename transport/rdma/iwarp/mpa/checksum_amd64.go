@@ -24,7 +24,8 @@ var sums = cpu.X86.HasSSE42
 //go:noescape
 func sum(remainder uint32, p *byte, n int) uint32
 
-// foldLong continues a CRC32C over whole units of p. It returns the CRC and the rest of p.
+// foldLong continues a CRC32C over the bytes of p up to the first boundary of a cache line, and over
+// the whole units that follow. It returns the CRC and the rest of p.
 func foldLong(crc uint32, p []byte) (uint32, []byte) {
 	crc = ^crc
 	if n := ahead(p); n > 0 {

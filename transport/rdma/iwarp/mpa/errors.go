@@ -21,7 +21,7 @@ var (
 	// allows, or that the caller wants to send more than the protocol allows.
 	ErrPrivateData = errors.New("mpa: more than 512 bytes of private data")
 	// ErrRevision reports that the peer uses a revision other than 1 and 2, or has answered with a
-	// revision that this side did not request.
+	// higher revision than this side requested.
 	ErrRevision = errors.New("mpa: revision not supported")
 	// ErrMarkers reports that the peer requires markers.
 	ErrMarkers = errors.New("mpa: peer requires markers")

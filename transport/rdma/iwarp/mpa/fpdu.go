@@ -22,7 +22,7 @@ func Pad(ulpdu int) int { return -(HeaderLength + ulpdu) & 3 }
 func FPDULength(ulpdu int) int { return HeaderLength + ulpdu + Pad(ulpdu) + CRCLength }
 
 // MULPDU returns the length of the longest ULPDU whose FPDU fits into one TCP segment of emss
-// bytes, without markers (RFC 5044 section 4.5).
+// bytes, without markers, but at least 128 (RFC 5044 section 4.5).
 func MULPDU(emss int) int { return min(max(emss-(6+emss%4), mulpduMin), ULPDUMax) }
 
 // AppendTrailer appends the padding and the CRC of an FPDU. ulpdu is the length of its ULPDU, crc

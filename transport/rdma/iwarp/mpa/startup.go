@@ -138,7 +138,7 @@ func ParseFrame(b []byte) (Frame, int, error) {
 // Missing returns the number of bytes between the end of b and the end of the frame. If b is too
 // short to contain the length of the private data, Missing assumes that the frame has no private
 // data. The result is at least one while ParseFrame returns ErrShort. A reader that reads at most
-// this number of bytes reads no byte behind the frame.
+// this number of bytes reads no byte after the frame.
 func Missing(b []byte) int {
 	if len(b) < FrameLength {
 		return FrameLength - len(b)

@@ -10,7 +10,7 @@
 //	Read Request   0x1     untagged  1      28 octets, see ReadRequest
 //	Read Response  0x2     tagged    -      data
 //	Send           0x3     untagged  0      data
-//	Send+Inv       0x4     untagged  0      data; the STag to invalidate in the header
+//	Send+Inv       0x4     untagged  0      data; the header names an STag to invalidate
 //	Send+SE        0x5     untagged  0      data; asks for an event
 //	Send+SE+Inv    0x6     untagged  0      both
 //	Terminate      0x7     untagged  2      see Terminate

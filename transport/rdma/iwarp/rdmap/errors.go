@@ -24,7 +24,7 @@ const (
 	ErrAccess           FaultError = 0x102 // access rights violation
 	ErrNotAssociated    FaultError = 0x103 // STag not associated with the stream
 	ErrWrap             FaultError = 0x104 // tagged offset wraps
-	ErrProtectedSTag    FaultError = 0x109 // STag cannot be invalidated: of another protection domain
+	ErrProtectedSTag    FaultError = 0x109 // STag cannot be invalidated: it belongs to another protection domain
 	ErrRemoteProtection FaultError = 0x1ff // unspecified
 
 	ErrVersion         FaultError = 0x205 // version not supported

@@ -79,7 +79,7 @@ type Terminate struct {
 }
 
 // Append appends the message in the RFC's order of bits. Header must be empty or a whole DDP
-// header, Read must be empty or a whole Read Request.
+// header, and Read must be empty or a whole Read Request.
 func (m *Terminate) Append(dst []byte) []byte {
 	var flags byte
 	if m.HasLength && len(m.Header) > 0 {

@@ -75,7 +75,7 @@ type QueuePair interface {
 	// itself posts a signalled request. The completion of this request shows that the last requests
 	// are done.
 	Drain()
-	// Disconnect ends the connection in order. No request is outstanding when it is called. The
+	// Disconnect ends the connection gracefully. No request is outstanding when it is called. The
 	// outcome is a call of Upcalls.Disconnected or Upcalls.Broken. Messages that arrive before the
 	// peer has ended its side are still delivered.
 	Disconnect()
@@ -88,8 +88,8 @@ type QueuePair interface {
 	Close()
 }
 
-// Proposal holds the parameters that one side of a connection proposes, or answers, to the
-// other side. Its values are from the sender's point of view.
+// Proposal holds the parameters that one side of a connection sends to the other side, in the request
+// or in the answer. Its values are from the sender's point of view.
 type Proposal struct {
 	// PrivateData are the consumer's bytes. A provider sends its own data separately.
 	PrivateData []byte
@@ -132,7 +132,7 @@ type Upcalls interface {
 	// Failed reports that the connection was not made. privateData is the private data of a reject.
 	// Failed copies privateData. err is the cause, for people.
 	Failed(why Failure, privateData []byte, err error)
-	// Disconnected reports that either side has ended an established connection in order.
+	// Disconnected reports that either side has ended an established connection gracefully.
 	// Posted requests and receives are flushed.
 	Disconnected()
 	// Broken reports that an established connection has failed. If a request or receive has caused

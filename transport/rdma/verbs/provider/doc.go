@@ -20,7 +20,7 @@
 // to the shared receive queue may use each of these receives.
 //
 // A queue pair reports completed work to Sends and Receives of its endpoint. It reports requests
-// one by one in any order, or with [Sends.DoneBefore] all requests up to a number. DoneBefore is
+// one by one in any order, or with [Sends.DoneBefore] all requests below a number. DoneBefore is
 // for adapters that do not signal each request, so that one completion stands for several requests.
 // The queue pair reports receives in the order of the messages. From these reports, package verbs
 // makes the consumer's completions, in order. When the connection ends, package verbs flushes the

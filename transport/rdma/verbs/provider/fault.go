@@ -15,8 +15,8 @@ const (
 	ErrInvalidState Fault = iota + 1
 	// ErrInvalidParameter means that an argument, or a combination of arguments, is out of range.
 	ErrInvalidParameter
-	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another
-	// adapter.
+	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another adapter, or that
+	// the adapter is closed or has failed.
 	ErrInvalidHandle
 	// ErrInvalidAddress means that an address cannot be used by this adapter.
 	ErrInvalidAddress
@@ -27,7 +27,8 @@ const (
 	// ErrProtectionViolation means that local memory of a posted request lies outside
 	// its region or in a region of another protection domain.
 	ErrProtectionViolation
-	// ErrPrivilegesViolation means that a region lacks a necessary access right.
+	// ErrPrivilegesViolation means that a region lacks a necessary access right, or that a local key
+	// names no region.
 	ErrPrivilegesViolation
 )
 

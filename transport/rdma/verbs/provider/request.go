@@ -99,9 +99,10 @@ type Sends interface {
 	// Read or an atomic is in flight. Requests go on the wire in the order in which Next returns
 	// them.
 	Next() *Request
-	// Single returns the request that Next would return, on two conditions: no other request waits
-	// behind this request, and no Read or atomic that Next counts is in flight. Otherwise it
-	// returns nil. Single does not take the request. TakeSingle takes it.
+	// Single returns the request that Next would return, on three conditions: it is the only request
+	// that was not taken yet, no Read or atomic that Next counts is in flight, and no graceful
+	// Disconnect has begun. Otherwise Single returns nil. Single does not take the request. TakeSingle
+	// takes it.
 	Single() *Request
 	TakeSingle()
 	// Len returns the number of requests that are posted and not complete.

@@ -149,7 +149,7 @@ var cmAcceptStatements = []statement{
 				r.state(ep, verbs.StateUnconnected)
 			}
 		}
-		// An accepting endpoint cannot get the datagram service, neither before nor after a
+		// An accepting endpoint cannot get the datagram service, either before or after a
 		// request has arrived.
 		datagrams := r.p.attributes()
 		datagrams.Service = verbs.ServiceDatagram

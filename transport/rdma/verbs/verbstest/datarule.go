@@ -59,9 +59,10 @@ var dataRules = []statement{
 		}
 		r.quiet()
 		r.equal("entries left", len(r.a.log), 0)
-		for range attributes.MaxReceives - 1 { // a flushed request completes even if it is unsignalled
+		for range attributes.MaxReceives - 1 {
 			r.p.receive(m.passive, 0, 0, 8)
 		}
+		// A flushed request completes even if it is unsignalled.
 		r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))
 		r.ok("send", m.active.Post(&verbs.WorkRequest{ID: 5, Op: verbs.OpSend, Flags: verbs.FlagUnsignalled}))
 		r.a.done(m.active, verbs.StreamRequest, 5, verbs.StatusFlushed)

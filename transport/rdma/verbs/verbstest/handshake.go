@@ -16,8 +16,8 @@ type handshake struct {
 
 var _ provider.Handshake = (*handshake)(nil)
 
-// carry returns a proposal as the other side sees it. With StyleInfiniBand zeros extend the private
-// data to the length pad. With StyleIWARP the flow control and the retry counts are lost.
+// carry returns a proposal as the other side sees it. With StyleInfiniBand, zeros are appended to the
+// private data until it has pad bytes. With StyleIWARP the flow control and the retry counts are lost.
 func (n *Network) carry(p *provider.Proposal, pad int) provider.Proposal {
 	c := *p
 	size := len(p.PrivateData)

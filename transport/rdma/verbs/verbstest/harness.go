@@ -57,8 +57,8 @@ type Virtual interface {
 // Observer is a Harness that can observe state that a consumer cannot observe.
 type Observer interface {
 	Harness
-	// ReadsUnderWay returns the number of Reads of a connected endpoint that have been sent and not
-	// yet been answered.
+	// ReadsUnderWay returns the number of Reads of a connected endpoint that have been sent and have
+	// not been answered yet.
 	ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int
 }
 

@@ -160,7 +160,7 @@ func testGraceful(r *rig) {
 	r.a.expect(m.active, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.p.expect(m.passive, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.p.done(m.passive, verbs.StreamReceive, n-1, verbs.StatusFlushed)
-	// If both sides disconnect gracefully at the same time, the connection also ends in order.
+	// If both sides disconnect gracefully at the same time, the connection also ends gracefully.
 	m = r.connected()
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseGraceful))
 	r.ok("disconnect", m.passive.Disconnect(verbs.CloseGraceful))

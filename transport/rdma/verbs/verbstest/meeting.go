@@ -21,8 +21,8 @@ func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam
 	m.request = must[verbs.RequestInfo](r, "query")(request.Query())
 	r.ok("accept", request.Accept(passive, answer))
 	m.activeEvent = r.a.expect(active, verbs.EventEstablished, verbs.StateConnected)
-	// The passive side may be notified of the connection only after the first message of the active
-	// side.
+	// A provider may notify the passive side of the connection only after the active side has
+	// received the answer, so the test waits for the event of the active side first.
 	m.passiveEvent = r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected)
 	r.ok("close listener", l.Close())
 	return m
@@ -91,7 +91,7 @@ func (r *rig) talk(m *meeting) {
 }
 
 // read makes each side post Reads of the other side's memory, first the active side. Each side
-// posts three times as many Reads as it may have in flight. The other side, the responder, is
+// posts up to three times as many Reads as it may have in flight. The other side, the responder, is
 // polled only after all Reads have been posted. So the responder finds the maximum number of Reads
 // in flight at once. If the requester had one more Read in flight, the connection would end.
 func (r *rig) read(m *meeting) {

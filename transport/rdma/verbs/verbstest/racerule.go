@@ -61,8 +61,8 @@ var raceRules = []statement{
 	}},
 }
 
-// all calls the function run in n goroutines at once, and ends the test if a call returns an
-// error.
+// all starts n goroutines, each of which calls run. It ends the test if one of these calls returns
+// an error.
 func (r *rig) all(n int, run func(i int) error) {
 	r.Helper()
 	errs := make([]error, n)
@@ -79,9 +79,9 @@ func (r *rig) all(n int, run func(i int) error) {
 	r.ok("concurrent calls", errors.Join(errs...))
 }
 
-// oneWinner calls the function attempt n times at once. It checks that exactly one attempt
-// succeeds and that the other attempts fail with the error loss. It returns the number of the
-// successful attempt.
+// oneWinner starts n goroutines, each of which calls attempt. It checks that exactly one call
+// succeeds and that the other calls fail with the error loss. It returns the number of the
+// successful call.
 func (r *rig) oneWinner(n int, loss error, attempt func(i int) error) int {
 	r.Helper()
 	errs := make([]error, n)
