@@ -4,6 +4,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -20,7 +21,7 @@ type call struct {
 	kind       kernel.Kind
 	// bytes is the length of the operation's buffer, which must be the same at all members. block is the
 	// length of one rank's contribution or block; the choice of the algorithm depends on block. Both are
-	// in bytes. Both are 0 for operations in which no length is known at all members, such as GatherV.
+	// in bytes. Both are 0 for operations such as GatherV, in which not all members know a length.
 	bytes, block int
 	// counts is a checksum of the counts, which must be the same at all members.
 	counts uint64
@@ -66,7 +67,7 @@ func with[T any](k *call, op Op) bool {
 	return k.err == nil
 }
 
-// of sets the lengths, in bytes.
+// of sets the lengths, in bytes, and the field idle.
 func (k *call) of(bytes, block int) *call {
 	k.bytes, k.block, k.idle = bytes, block, bytes == 0
 	return k
@@ -84,9 +85,6 @@ func (k *call) complete() error {
 	if k.err != nil {
 		return refuse(k.op, k.err)
 	}
-	if k.idle {
-		return nil
-	}
 	if k.group.size == 1 {
 		return k.alone()
 	}
@@ -94,8 +92,17 @@ func (k *call) complete() error {
 	if err != nil {
 		return refuse(k.op, err)
 	}
+	if k.idle {
+		k.group.announce(k)
+		processor.Store32(&k.group.busy, 0)
+		return nil
+	}
 	if err = k.group.begin(k); err == nil {
-		err = k.group.run(k)
+		if k.Reduction.Operator >= orderedOperator {
+			err = k.group.runUser(k)
+		} else {
+			err = k.group.run(k)
+		}
 	}
 	return k.group.end(k.op, err)
 }
@@ -153,9 +160,9 @@ func (k *call) checkReduce(elem int) bool {
 	return k.err == nil
 }
 
-// checkBlocks checks block (n elements) against all (total elements: one block for each rank). block may be the
-// same memory as this rank's own block in
-// all. It must not overlap all in any other way.
+// checkBlocks checks two buffers: block, which has n elements, and all, which has total elements. The buffer all must
+// consist of one block of n elements for each rank. The buffer block may be the memory of this rank's block of the
+// buffer all. It must not overlap that buffer in any other way.
 func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	if total != n*k.group.size {
 		k.err = lengthError(name, total, n*k.group.size)

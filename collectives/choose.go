@@ -48,8 +48,8 @@ func (g *group) rule(k *call) *rule {
 	return r
 }
 
-// named returns the first of rules that has the given name and whose required conditions (the field must)
-// are in have. If no rule fits, it returns nil.
+// named returns the first element of rules that has the given name and whose field must requires only conditions
+// that the set have contains. If no rule fits, it returns nil.
 func named(rules []rule, have need, name string) *rule {
 	if name == automatic {
 		return nil

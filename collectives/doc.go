@@ -6,12 +6,13 @@
 //
 // # Forms
 //
-// Every operation X has three forms. The blocking form X returns when this member's part of the
-// operation is complete. The nonblocking form IX starts the operation and returns a request, which
-// runtime's Wait, Test, WaitAll and WaitAny accept together with requests of messages. The operation
-// makes progress while the program computes. The persistent form XInit checks the arguments once and
-// returns a runtime.Persistent. Each call of Persistent.Start starts the operation once.
-// runtime.StartAll starts persistent operations and persistent messages together.
+// Every operation X, except those with values (see Values below), has three forms. The blocking form X
+// returns when this member's part of the operation is complete. The nonblocking form IX starts the
+// operation and returns a request, which runtime's Wait, Test, WaitAll and WaitAny accept together with
+// requests of messages. The operation makes progress while the program computes. The persistent form
+// XInit checks the arguments once and returns a runtime.Persistent. Each call of Persistent.Start
+// starts the operation once. runtime.StartAll starts persistent operations and persistent messages
+// together.
 //
 // # Counts and displacements
 //
@@ -65,11 +66,10 @@
 //
 // # Values
 //
-// BcastValue, GatherValues, AllGatherValues, ScatterValues, ReduceValue and AllReduceValue take one
-// value of any type that runtime.SendValue accepts. The encoded values of the members may have
-// different lengths. If a value cannot be encoded or decoded, the members that lack the value for
-// this reason get an error, and the communicator stays usable. Every other failure breaks the
-// communicator.
+// BcastValue, GatherValues, AllGatherValues, ScatterValues, ReduceValue and AllReduceValue move values
+// of any type that runtime.SendValue accepts. The encoded values of the members may have different
+// lengths. If a value cannot be encoded or decoded, the members that lack the value for this reason get
+// an error, and the communicator stays usable. Every other failure breaks the communicator.
 //
 // # Two groups
 //
@@ -97,33 +97,37 @@
 // # Order and rounding
 //
 // For given numbers of ranks and bytes, a reduction takes its operands in a fixed order, and all
-// ranks get the same bits. In two cases this order may differ from the order of the ranks:
+// ranks get the same bits. If the operator is commutative, this order may differ from the order of the
+// ranks in the following cases:
 //
-//   - The operator is commutative, and the ranks are on several nodes.
-//   - GORUN_COLL or a Table selects the algorithm node-domains.
+//   - The ranks are on several nodes.
+//   - The operation is nonblocking or persistent.
+//   - The operation is a Reduce of two ranks.
+//   - GORUN_COLL or a Table selects the algorithm.
 //
 // In all other cases, the order of the operands is the order of the ranks. The grouping of the operands
 // (where the parentheses are) depends on the algorithm.
 //
 // The option gorun -reproducible, or GORUN_REPRODUCIBLE=1 (or true) at all ranks, makes reductions
-// reproducible. The result of a reduction then has the same bits as a loop over the ranks, ((x0 op
-// x1) op x2) op .... The result of a scan at rank i has the same bits as a loop over the ranks 0 to i
+// reproducible. The result of a reduction then has the same bits as a loop over the ranks, ((x0 op x1)
+// op x2) op .... The result of a scan at rank i has the same bits as a loop over the ranks 0 to i
 // (Scan) or 0 to i-1 (ExScan). The bits depend only on the operands. They do not depend on the nodes,
-// the algorithm, the length of the vector or the form of the call. On one node this option costs no
-// time. Between nodes, in a short reduction, each of p ranks sends p-1 messages instead of log p
-// messages. If GORUN_COLL names an algorithm that combines in another order, gorun uses another
-// algorithm instead.
+// the algorithm, the length of the vector or the form of the call. On one node this option costs almost
+// no time in blocking operations. Between nodes, and in nonblocking operations, each of p ranks sends
+// p-1 messages instead of log p messages in a short reduction. If GORUN_COLL names an algorithm that
+// combines in another order, gorun uses another algorithm instead.
 //
 // # Algorithms
 //
-// Ranks of one node communicate through shared memory (internal/node), ranks of different nodes by
-// messages (internal/message). If nodes have several ranks each, most operations have two levels
-// (internal/tier): the ranks of a node communicate through shared memory, and one rank of each node
-// exchanges messages with the other nodes. Long blocks of an all-to-all on a node are read directly
-// from the private memory of the other process, so that they are copied once instead of twice. If
-// such reads are not permitted, the blocks are sent as messages. Explain returns which algorithm an
-// operation uses and why. gorun -explain prints the algorithms that were used, at the end of the run.
-// The environment variable GORUN_COLL overrides the choice, as in
+// Nonblocking and persistent operations send messages (internal/message). In blocking operations, ranks
+// of one node communicate through shared memory (internal/node), ranks of different nodes by messages.
+// If nodes have several ranks each, most operations have two levels (internal/tier): the ranks of a
+// node communicate through shared memory, and one rank of each node exchanges messages with the other
+// nodes. Long blocks of an all-to-all on a node are read directly from the private memory of the other
+// process, so that they are copied once instead of twice. If such reads are not permitted, the blocks
+// are sent as messages. Explain returns which algorithm an operation uses and why. gorun -explain
+// prints the algorithms that were used, at the end of the run. The environment variable GORUN_COLL
+// overrides the choice, as in
 //
 //	GORUN_COLL="allreduce=ring,bcast=binomial"
 //

@@ -13,8 +13,8 @@ var (
 	ErrOp = errors.New("operator does not fit the element type")
 	// ErrLength is the error for buffers or messages whose lengths do not fit together.
 	ErrLength = message.ErrLength
-	// ErrOverride is the error for a GORUN_COLL that names an operation or an algorithm
-	// that does not exist.
+	// ErrOverride is the error for a GORUN_COLL that is malformed, or that names an operation or an
+	// algorithm that does not exist.
 	ErrOverride = errors.New("bad GORUN_COLL")
 )
 

@@ -45,8 +45,9 @@ type group struct {
 	// weighed is true if the two members of the group have measured whether they exchange long blocks
 	// faster by reading each other's private memory. slower is true if this was not faster.
 	weighed, slower bool
-	// longParts is the method chooseLongParts. Algorithms call it through this field, because Go's
-	// compiler refuses the cycle table, algorithm, chooseLongParts, table.
+	// longParts is the method chooseLongParts. Algorithms call it through this field, because the
+	// compiler would refuse a direct call as an initialization cycle: the variable table refers to the
+	// algorithms, and chooseLongParts refers to table.
 	longParts                  func(n *node.Group, longest int) (node.LongParts, error)
 	smallMax, elemMax, laneMax int
 	override                   overrides
@@ -78,14 +79,14 @@ type group struct {
 	home *runtime.Comm
 	// busy is busyBlocking while a blocking operation is in progress, and after Close. It is busyValues
 	// while a ReduceValue or AllReduceValue combines values, and otherwise 0. The goroutine of that
-	// operation owns the fields above.
+	// operation owns the fields from peer to under.
 	busy uint32
 	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record
 	// started counts nonblocking operations. idle keeps the memory of ended nonblocking operations for reuse.
-	started atomic.Uint64
-	idle    idleStarted
-	watch   watch
+	started, ended atomic.Uint64 // ended counts those that have ended
+	idle           idleStarted
+	watch, flies   watch // of blocking and nonblocking operations
 	// values records the operation with values in progress.
 	values valueUse
 	// recorder is the rank's flight recorder; context is the recorder's number for the communicator.
@@ -123,6 +124,7 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 // when nothing refers to the group any more.
 func (g *group) Close() error {
 	g.watch.end()
+	g.flies.end()
 	if !atomic.CompareAndSwapUint32(&g.busy, 0, busyBlocking) { // busy stays set, so that no operation begins
 		goruntime.AddCleanup(g, func(m *memories) { _ = m.close() }, g.memories)
 		return nil
@@ -209,8 +211,9 @@ func (g *group) situation(k *call) situation {
 	return s
 }
 
-// messageSituation returns the situation of a call that is executed by messages alone. Its fields do not
-// change, so that any goroutine may call messageSituation, and all members get the same.
+// messageSituation returns the situation of a call that is executed by messages alone. The fields of the group that
+// it reads do not change, so that any goroutine may call it. All members choose the same algorithm: the result differs
+// between members only in crowded, elemMax and laneMax, on which no message algorithm depends (see need).
 func (g *group) messageSituation(k *call) situation {
 	return situation{
 		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),
@@ -281,6 +284,20 @@ func (g *group) begin(k *call) error {
 		g.watch.wake(g)
 	}
 	return g.enterNode(same, trail)
+}
+
+// announce counts and records a blocking call that sends no labeled message: it has no elements, or its messages are
+// values. The goroutine must own the group. announce repeats lines of begin, because another function between the caller
+// and the record would hide a call site that is as deep as callsite.Site can hold.
+func (g *group) announce(k *call) {
+	said := k.statement()
+	g.number++
+	same := g.comparable(said)
+	trail := g.trail.Follow(same)
+	g.blocking.note(g.number, said, label(trail, g.number), k.site())
+	if g.node != nil {
+		g.node.Enter(same, trail)
+	}
 }
 
 // comparable returns the part of a call that members compare. If calls are not compared, it returns

@@ -18,9 +18,9 @@ const Root = -3
 // rank of each group gathers or combines the contributions of its group, with the operations of the group's own
 // communicator. Second, the first ranks of the two groups exchange the results. Third, each first rank distributes
 // in its group what it has received. InterBarrier has the same steps without data. In InterGather and InterReduce,
-// the first rank of the other group does the first step and sends the result to the root. In InterBcast and
-// InterScatter, the root sends to the first rank of the other group, which does the third step. InterAllToAll
-// exchanges a message between each rank and each rank of the other group.
+// only the group without the root does the first step, and its first rank sends the result to the root. In
+// InterBcast and InterScatter, the root sends to the first rank of the other group, which does the third step.
+// InterAllToAll exchanges a message between each rank and each rank of the other group.
 //
 // All ranks of both groups must call the operations in the same order. At most one blocking operation
 // may be in progress; any number of nonblocking operations may be in progress at the same time. A

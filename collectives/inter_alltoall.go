@@ -33,6 +33,9 @@ func interAllToAllCall[T any](t *runtime.Intercomm, send, recv []T) *interCall {
 		return k
 	}
 	out, in := len(interBlock(k, "send", send)), len(interBlock(k, "recv", recv))
+	if same, partial := kernel.Overlap(kernel.Bytes(send), kernel.Bytes(recv)); k.err == nil && (same || partial) {
+		k.err = aliasError("send", "recv")
+	}
 	k.of((out + in) * kernel.SizeOf[T]()) // the sum is the same in both groups
 	k.run = func(x *crossing) error {
 		others := x.size

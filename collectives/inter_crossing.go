@@ -12,9 +12,9 @@ import (
 // crossing is one rank's part in an operation on an Intercomm.
 type crossing struct {
 	*coupling
-	group *runtime.Comm // the communicator of the own group, for the steps within the group
+	group *runtime.Comm // the communicator of this rank's group, for the steps within the group
 	// across exchanges messages with the ranks of the other group. local exchanges messages within
-	// the own group, in the steps of a nonblocking operation.
+	// this rank's group, in the steps of a nonblocking operation.
 	across, local peer
 	said          node.Call
 	site          callsite.Site // where the program called the operation

@@ -198,7 +198,7 @@ func TestTwoGoroutinesOnOneIntercomm(t *testing.T) {
 		err = collectives.InterAllReduce(s.Intercomm, []int{1}, []int{0}, collectives.Sum)
 		require.ErrorIs(t, err, runtime.ErrInUse)
 		require.ErrorContains(t, err, "InterAllReduce")
-		require.ErrorContains(t, err, "InterBarrier, call 1, at inter_mismatch_test.go:")
+		require.ErrorContains(t, err, "InterBarrier, call 1 at inter_mismatch_test.go:")
 		require.ErrorIs(t, <-other, runtime.ErrCommBroken)
 		return nil
 	}))

@@ -2,6 +2,7 @@ package collectives
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
@@ -70,6 +71,7 @@ func describeInter(c node.Call) string {
 	if op != interBarrier {
 		text += fmt.Sprintf(" of %v", kernel.Kind(uint8(c.What>>callKind)))
 	}
+	text = strings.TrimSuffix(text, ",")
 	switch root := c.What % interRoots; {
 	case root != 0:
 		text += fmt.Sprintf(", root %d of the group %s", root-1, [2]string{"with the lower first rank", "with the higher first rank"}[c.What>>interSide&1])

@@ -24,7 +24,8 @@ var _ = [1]struct{}{}[runtime.LabelMax-(1<<(labelMarkBits+labelNumberBits)-1)]
 
 // A subject of runtime.Comm.Inquire is the number of a call modulo labelNumbers. The bit
 // subjectStarted is set for a nonblocking call, and the bit subjectInter for a call on an Intercomm.
-// The subject subjectHistory asks for the blocking calls that are recorded (see record.history).
+// The subject subjectHistory asks for the blocking calls that are recorded (see record.history), and
+// subjectHistory with subjectStarted asks for the nonblocking calls that are recorded.
 const (
 	subjectStarted = 1 << 32
 	subjectHistory = 1 << 33

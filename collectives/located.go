@@ -32,11 +32,12 @@ func MaxLoc[T cmp.Ordered]() Op {
 	})
 }
 
-// The values of Operator in message.Reduction for MinLoc and MaxLoc. They are less than
-// message.UserOperator.
+// The values of Operator in message.Reduction for MinLoc, MaxLoc and a Func that does not commute. They
+// are less than message.UserOperator.
 const (
-	minLocOperator = 254
-	maxLocOperator = 253
+	minLocOperator  = 254
+	maxLocOperator  = 253
+	orderedOperator = 252
 )
 
 // located returns an operator. better(a, b) reports whether b takes precedence over a. The result is b

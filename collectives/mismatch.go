@@ -15,11 +15,14 @@ var (
 	_ runtime.Describer = (*group)(nil)
 )
 
-// Answer implements runtime.Answerer: it describes the call of this member that subject identifies,
-// or all recorded blocking calls for subjectHistory.
+// Answer implements runtime.Answerer: it describes the call of this member that subject identifies. For
+// a subject with subjectHistory it describes all recorded calls (see label.go).
 func (g *group) Answer(subject uint64) []byte {
-	if subject == subjectHistory {
+	switch subject {
+	case subjectHistory:
 		return g.blocking.history()
+	case subjectHistory | subjectStarted:
+		return g.nonblocking.history()
 	}
 	r, number := &g.blocking, subject
 	if subject&subjectStarted != 0 {
@@ -56,7 +59,7 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 	case errors.As(err, &met):
 		wanted, sent := uint64(met.Want)%labelNumbers, uint64(met.Sent)%labelNumbers
 		if started == 0 {
-			if first, differs := g.differsFrom(c, met.Source); differs {
+			if first, differs := g.differsFrom(c, met.Source, &g.blocking, 0); differs {
 				wanted, sent = first, first // ask both ranks for the first call that differs
 			}
 		}
@@ -167,8 +170,8 @@ func (g *group) leftovers() error {
 	return nil
 }
 
-// inUse returns the error of the operation op, called at here, while another goroutine of the same rank
-// is in a blocking operation on the communicator.
+// inUse returns the error of the operation op while another goroutine of the same rank is in a blocking operation
+// on the communicator. The argument here is the call site of op.
 func (g *group) inUse(op string, here *callsite.Site) error {
 	if atomic.LoadUint32(&g.busy) == busyValues {
 		return g.values.inUse(op, here)
@@ -177,8 +180,8 @@ func (g *group) inUse(op string, here *callsite.Site) error {
 	return inUse(op, here, describe(other.Call), other.line)
 }
 
-// inUse returns the error of the operation op, called at here, while another goroutine is in the
-// operation other, called at line.
+// inUse returns the error of the operation op while another goroutine is in the operation other. The argument here
+// is the call site of op, and line is the source line of the call of other.
 func inUse(op string, here *callsite.Site, other, line string) error {
 	return fmt.Errorf("%w: %s at %s while another goroutine is in %s at %s: use a communicator per goroutine, see Dup",
 		runtime.ErrInUse, op, here.Line(packagePath), other, line)

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrMismatch is the error of members of a communicator that called different operations, or the
-// same operation with different lengths, roots or operators.
+// same operation with different lengths, roots, operators or element types.
 var ErrMismatch = errors.New("ranks call different collective operations")
 
 // MismatchError names two ranks that call different operations. errors.Is(err, ErrMismatch) is true

@@ -24,8 +24,8 @@ type nearby struct {
 var errUnreadable = errors.New("private memory of other ranks cannot be read")
 
 // nearbys are the algorithms for ranks that share memory: the algorithms of package node, whose
-// reductions combine from left to right, and the algorithms of package tier for the domains of one
-// node (byDomain).
+// reductions combine from left to right, the algorithms of package message for two ranks (paired), and
+// the algorithms of package tier for the domains of one node (byDomain).
 var nearbys = append([]nearby{
 	{message.Barrier, "node-flags", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierFlags() }, 0, false},
 	{message.Barrier, "node-counter", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierCounter() }, 0, false},
@@ -168,7 +168,8 @@ func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Gr
 }
 
 // chooseLongParts chooses how an AllToAllV on this node copies the parts that are not in a slot. The argument longest
-// is the length in bytes of the longest of these parts. The choice is that of an AllToAll with blocks of this length.
+// is the length in bytes of the longest of these parts. The choice is that of an AllToAll with blocks of this length,
+// without regard to GORUN_COLL.
 func (g *group) chooseLongParts(n *node.Group, longest int) (node.LongParts, error) {
 	s := g.situation(&call{op: message.AllToAll, block: longest})
 	r := choose(&s, automatic, g.table)
@@ -234,6 +235,23 @@ func (g *group) run(k *call) error {
 	}
 	g.cannotPull()
 	return g.run(k)
+}
+
+// errOperator breaks a communicator if the user's operator has panicked.
+var errOperator = errors.New("the operator panicked")
+
+// runUser is run for a reduction whose operator calls a function of the user. If this function panics,
+// runUser ends the operation, because the other members would otherwise wait for this member.
+func (g *group) runUser(k *call) error {
+	returned := false
+	defer func() {
+		if !returned {
+			_ = g.end(k.op, errOperator)
+		}
+	}()
+	err := g.run(k)
+	returned = true
+	return err
 }
 
 // cannotPull makes this call, and later calls, choose an algorithm that does not read private memory.

@@ -69,7 +69,7 @@ func (i *idleStarted) take() *started {
 	return s
 }
 
-// put gives the memory of an operation back that ended without an error.
+// put takes back the memory of an operation that has ended without an error.
 func (i *idleStarted) put(s *started) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -80,7 +80,7 @@ func (i *idleStarted) put(s *started) {
 }
 
 // launch assigns the call its number and its algorithm before it returns, so that they agree at all
-// members. A goroutine then executes the call by messages.
+// members. Afterwards another goroutine, or Wait, executes the call by messages.
 func (s *started) launch() runtime.Request {
 	g := s.group
 	n, said := g.started.Add(1), s.statement()
@@ -91,13 +91,18 @@ func (s *started) launch() runtime.Request {
 	s.peer.label.Set(bears)
 	s.rule = s.messageRule() // here, because Tune may change the table while the operation is in progress
 	reads, writes := s.memory()
+	if g.compared {
+		g.flies.wake(flying{g})
+	}
 	return runtime.NewRequestUsing(s.view, reads, writes, s.fn)
 }
 
 // run executes the call. c is the view to send and receive through.
 func (s *started) run(c *runtime.Comm) error {
 	s.peer.comm = c
+	g := s.group
 	err := s.messages(&s.peer, s.rule)
+	g.ended.Add(1)
 	s.under.End(err != nil)
 	if err == nil {
 		if s.pool != nil {

@@ -29,8 +29,9 @@ type Builtin uint8
 //
 // The results are the same as those of Go's operators and of Go's min and max. Integers wrap around
 // modulo 2^bits, without an error. A sum or product of floats that overflows is an infinity. Min and
-// Max of floats are NaN if an operand is NaN, and -0 is less than +0. The bits of a result that is
-// NaN may differ between processors.
+// Max of floats are NaN if an operand is NaN, and -0 is less than +0. The bits of a result that is NaN
+// may differ between processors. The rounding of a product of complex numbers may differ between
+// processor architectures, because on some of them Go fuses a multiplication and an addition.
 const (
 	Sum  = Builtin(kernel.Sum)
 	Prod = Builtin(kernel.Prod)
@@ -57,6 +58,10 @@ func (Builtin) op() {}
 // must pass the same function. Each member calls Func itself. Call Func once and use its result in
 // many operations. In a nonblocking operation, fn runs on another goroutine or on the one that calls Wait.
 func Func[T any](fn func(a, b T) T, commutative bool) Op {
+	operator := uint8(message.UserOperator)
+	if !commutative {
+		operator = orderedOperator // members choose other algorithms, so the calls do not match
+	}
 	return &userOp[T]{message.Reduction{
 		Fn: func(dst, a, b []byte) {
 			d := kernel.View[T](dst)
@@ -67,7 +72,7 @@ func Func[T any](fn func(a, b T) T, commutative bool) Op {
 		},
 		Elem:        kernel.SizeOf[T](),
 		Commutative: commutative,
-		Operator:    message.UserOperator,
+		Operator:    operator,
 	}, "Func"}
 }
 

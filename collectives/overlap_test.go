@@ -69,3 +69,16 @@ func TestOverlappingCommunicators(t *testing.T) {
 		}))
 	}
 }
+
+// InterAllToAll refuses buffers that overlap.
+func TestInterAllToAllRefusesOverlaps(t *testing.T) {
+	eachInter(t, func(s *side) {
+		remote := s.RemoteSize()
+		buf := make([]int, 2*remote)
+		require.ErrorIs(t, collectives.InterAllToAll(s.Intercomm, buf[:remote], buf[:remote]), runtime.ErrAlias)
+		if remote > 1 {
+			require.ErrorIs(t, collectives.InterAllToAll(s.Intercomm, buf[:remote], buf[1:remote+1]), runtime.ErrAlias)
+		}
+		require.NoError(t, collectives.InterAllToAll(s.Intercomm, buf[:remote], buf[remote:]))
+	})
+}

@@ -13,8 +13,8 @@ import (
 // overrides holds for each operation the algorithm that GORUN_COLL demands, or automatic.
 type overrides [message.Operations]string
 
-// automatic means that GORUN_COLL demands no algorithm. In this case the Table of Tune or the built-in
-// table chooses the algorithm.
+// automatic means that GORUN_COLL demands no algorithm. In this case the Table (of GORUN_COLL_TABLE or
+// Tune) or the built-in table chooses the algorithm.
 const automatic = ""
 
 // environment parses GORUN_COLL in its first call, and returns the same result in later calls.

@@ -84,8 +84,8 @@ func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank 
 const checksumBits = 40
 
 // checksum returns a 40-bit checksum of the counts. Two members whose counts differ get the same
-// checksum with a probability of 2^-40. The method is FNV-1a, applied to words of 64 bits instead of
-// bytes.
+// checksum with a probability of 2^-40. The method is that of FNV-1a (xor, then
+// multiply), but with words of 64 bits instead of bytes, another factor, and a shift after each word.
 func (b *ragged) checksum() uint64 {
 	const factor = 0x9e3779b97f4a7c15
 	sum := uint64(len(b.counts)+1) * factor

@@ -101,7 +101,7 @@ func TestWatchComparesCallsOfOneNumber(t *testing.T) {
 			}
 			g.blocking.note(calls.numbers[g.rank], node.Call{What: 1, Bytes: calls.bytes[g.rank]}, 0, nil)
 			return whileTheOtherWaits(c, func() {
-				_, differs := g.differsFrom(g.home, 1)
+				_, differs := g.differsFrom(g.home, 1, &g.blocking, 0)
 				require.Equal(t, calls.differ, differs, name)
 			})
 		}), name)

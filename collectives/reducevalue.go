@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
@@ -15,13 +16,13 @@ import (
 // comes from lower ranks than its second. fn may change its arguments and return them; one of them
 // may be v.
 //
-// The values are combined along a binomial tree, in which each member sends one message. If a value
+// The values are combined along a binomial tree. Each member sends at most one message. If a value
 // cannot be encoded or decoded at a rank, that rank and root get a runtime.ValueError; other members
 // may get it, too. The communicator stays usable.
 func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, error) {
 	const op = "ReduceValue"
 	var zero T
-	r, err := newReduction(c, op, root)
+	r, err := newReduction(c, op, message.Reduce, root)
 	if err != nil {
 		return zero, err
 	}
@@ -49,7 +50,7 @@ func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, e
 func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 	const op = "AllReduceValue"
 	var zero T
-	r, err := newReduction(c, op, 0)
+	r, err := newReduction(c, op, message.AllReduce, 0)
 	if err != nil {
 		return zero, err
 	}
@@ -84,7 +85,7 @@ type reduction struct {
 
 // newReduction begins a reduction and makes it the owner of the group. If it returns no error, the
 // caller must call end.
-func newReduction(c *runtime.Comm, op string, root int) (*reduction, error) {
+func newReduction(c *runtime.Comm, op string, which message.Operation, root int) (*reduction, error) {
 	g, err := beginValues(c, op, root)
 	if err != nil {
 		return nil, err
@@ -92,6 +93,10 @@ func newReduction(c *runtime.Comm, op string, root int) (*reduction, error) {
 	if !atomic.CompareAndSwapUint32(&g.busy, 0, busyValues) {
 		g.values.end()
 		return nil, callsite.At(fmt.Errorf("%s: %w", op, g.occupied(op)))
+	}
+	g.announce(&call{group: g, op: which, Call: message.Call{Root: root, Reduction: message.Reduction{Operator: message.UserOperator}}})
+	if g.compared {
+		g.watch.wake(g)
 	}
 	return &reduction{c, op, g, true}, nil
 }
@@ -136,10 +141,23 @@ func reduceTree[T any](r *reduction, v T, fn func(a, b T) T) (sum T, failure, er
 		case failed != nil:
 			failure = errors.Join(failure, failed)
 		case failure == nil:
-			v = fn(v, other)
+			v = combineOperands(r, fn, v, other)
 		}
 	}
 	return v, failure, nil
+}
+
+// combineOperands calls fn. If fn panics, combineOperands breaks the communicator.
+func combineOperands[T any](r *reduction, fn func(a, b T) T, a, b T) T {
+	returned := false
+	defer func() {
+		if !returned {
+			_ = r.abandon(errOperator)
+		}
+	}()
+	v := fn(a, b)
+	returned = true
+	return v
 }
 
 // sendPartial sends v to another member or, if *failure is not nil, sends *failure instead. If v

@@ -41,9 +41,9 @@ type situation struct {
 	smallMax, elemMax, laneMax int
 }
 
-// A need is a condition on the situation. The conditions free, crowd, readable, far and quicker concern this node.
-// Ranks of other nodes may see them differently, so only algorithms for ranks that share memory may depend on them. If
-// members chose different algorithms, they would wait for each other for ever.
+// A need is a condition on the situation. The conditions free, crowd, whole, laned, readable, far, quicker and spread
+// concern this node. Ranks of other nodes may see them differently, so only algorithms for ranks that share memory may
+// depend on them. If members chose different algorithms, they would wait for each other for ever.
 type need uint32
 
 const (
@@ -77,18 +77,18 @@ const (
 const flatMax = 8
 
 // linearMax is the largest group in which exchanging short blocks directly between root and each rank
-// takes less time than along a tree, as measured by bench/simulate.
+// takes less time than along a tree, according to bench/simulate.
 const linearMax = 40
 
 // pipelineMax is the length in bytes up to which a block of an all-to-all on a node is copied through shared
 // memory in segments, that is, twice. A longer block is copied once, from the peer's private memory. This copy costs a
 // system call, and the kernel's work on each page (docs/adr/0030). Two ranks that have processors of their own
-// exchange blocks of any length through shared memory (docs/adr/0053). Ranks that share processors send blocks above
-// apartMax as messages (docs/adr/0074).
+// exchange blocks of any length through shared memory (docs/adr/0053), except as apartMax says. Ranks that share
+// processors send blocks above apartMax as messages (docs/adr/0074).
 const pipelineMax = 64 << 10
 
-// apartMax is used in place of pipelineMax for two ranks whose processors have no common cache (docs/adr/0054).
-// It applies to other operations, too.
+// apartMax is used in place of pipelineMax for two ranks whose processors have no common cache (docs/adr/0054), or
+// that exchange long blocks faster by reading private memory (docs/adr/0059). It applies to other operations, too.
 const apartMax = 32 << 10
 
 // rootPullMax is used in place of apartMax for a scatter between two ranks whose processors have a common cache.
@@ -149,8 +149,8 @@ type rule struct {
 }
 
 // table has the rules of each operation. choose takes the first rule whose conditions hold. The last rule of each
-// operation has no conditions. The lengths up to which message algorithms are best are those of MPICH (Thakur,
-// Rabenseifner, Gropp 2005).
+// operation has no conditions. The choice among the message algorithms follows that of MPICH (Thakur, Rabenseifner,
+// Gropp 2005), partly with other lengths.
 var table = resolve([]line{
 	{message.Barrier, "node-flags", flagged, free, 0, "one cache line per round"},
 	{message.Barrier, "node-counter", 0, 0, 0, "one switch per rank"},

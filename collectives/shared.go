@@ -40,6 +40,7 @@ func (g *group) shared() (*node.Group, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.Begin(g.number - 1)
 	g.node, g.chosen = n, chosen{} // the choice of algorithms may change, because domains and distance are known now
 	if err := g.domains.exchange(n, g.parts.Place, len(g.parts.Mine())); err != nil {
 		return nil, err

@@ -70,6 +70,8 @@ func operatorText(operator uint8) string {
 		return ""
 	case message.UserOperator:
 		return " with a Func"
+	case orderedOperator:
+		return " with a Func that does not commute"
 	case minLocOperator:
 		return " with MinLoc"
 	case maxLocOperator:

@@ -15,13 +15,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrTable is the error of a table that does not have the format that ParseTable expects.
+// ErrTable is the error of a table that cannot be read, or that does not have the format that ParseTable
+// expects.
 var ErrTable = errors.New("bad table of algorithms")
 
 // Table names the algorithms that a program uses in place of the built-in choice, for example because
 // they are the fastest on a machine. It is immutable.
 type Table struct {
-	// The field of has the lines of each operation, in the order of the table.
+	// of[op] has the lines of operation op, in the order of the table.
 	of [message.Operations][]tuned
 }
 
@@ -161,9 +162,9 @@ func AlgorithmNames(op string) []string {
 	return algorithmsOf(o)
 }
 
-// Choice returns the name of the algorithm that an operation on c would use for contributions or
-// blocks of the given length in bytes. It returns "" if there is no such operation. For reductions it
-// assumes a commutative operator. It does not communicate.
+// Choice returns the name of the algorithm that the blocking form of an operation on c would use for
+// contributions or blocks of the given length in bytes. It returns "" if there is no such operation.
+// For reductions it assumes a commutative operator. It does not communicate.
 func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
 	g, _, err := find(c)
 	if err != nil {

@@ -172,7 +172,7 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 // the address space of a process on amd64.
 const valueMax = 1 << 47
 
-// valueLength checks the length of a value that the member number rank has sent.
+// valueLength checks n, the length of a value that a member has sent. rank is the rank of that member.
 func valueLength(n uint64, rank int) (int, error) {
 	if n == 0 || n > valueMax {
 		return 0, fmt.Errorf("%w: rank %d announces a value of %d bytes", ErrLength, rank, n)

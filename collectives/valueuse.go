@@ -17,11 +17,11 @@ type valueUse struct {
 	site callsite.Site
 }
 
-// beginValues begins an operation with values. If it returns no error, the caller must call the method
-// end of values of the group that is returned. It returns an error if the communicator or the root is
-// not valid. If another goroutine of the rank is in an operation with values on c, the error is
-// ErrInUse. beginValues then breaks the communicator, because the members could not distinguish the
-// messages of the two operations.
+// beginValues begins an operation with values. If it returns a group g and no error, the caller must
+// call g.values.end. It returns an error if the communicator or the root is not valid. If another
+// goroutine of the rank is in an operation with values on c, the error is ErrInUse. beginValues then
+// breaks the communicator, because the members could not distinguish the messages of the two
+// operations.
 func beginValues(c *runtime.Comm, op string, root int) (*group, error) {
 	g, _, err := find(c)
 	if err != nil {
@@ -50,8 +50,8 @@ func (u *valueUse) begin(op string, here *callsite.Site) error {
 	return nil
 }
 
-// inUse returns the error of the operation op, called at here, while the recorded operation is in
-// progress.
+// inUse returns the error of the operation op while the recorded operation is in progress. The argument
+// here is the call site of op.
 func (u *valueUse) inUse(op string, here *callsite.Site) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

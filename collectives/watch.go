@@ -8,9 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// watchPeriod is the period of a watch's timer. When a blocking operation has been in progress for
-// one to two periods, this rank asks the members that the operation waits for about their calls. So
-// calls that differ are reported before the launcher looks for a deadlock.
+// watchPeriod is the period of a watch's timer. When a blocking operation has been in progress for one to
+// two periods, or when no nonblocking operation has started or ended in that time although some are in
+// progress, this rank asks the members that it waits for about their calls. So calls that differ are
+// reported before the launcher looks for a deadlock.
 const watchPeriod = 500 * time.Millisecond
 
 // watch detects calls that differ in cases where no message arrives whose label (label.go) could be
@@ -24,18 +25,17 @@ type watch struct {
 	mu    sync.Mutex
 	over  bool
 	timer *time.Timer
-	// seen is the number of the operation that was in progress at the last tick of the timer. Only
-	// the timer's goroutine uses seen.
+	// seen is the result of latest at the last tick of the timer. Only the timer's goroutine uses seen.
 	seen uint64
 }
 
 // watched is the state of a communicator's operations, which a watch supervises.
 type watched interface {
-	// underWay reports whether a blocking operation is in progress.
+	// underWay reports whether an operation is in progress.
 	underWay() bool
-	// latest returns the number of the latest blocking operation.
+	// latest returns a number that changes when an operation starts.
 	latest() uint64
-	// compare compares this rank's call with the calls of other ranks. number identifies the call.
+	// compare compares this rank's calls with the calls of other ranks. number is the result of latest.
 	compare(number uint64)
 }
 
@@ -70,8 +70,8 @@ func (w *watch) end() {
 	}
 }
 
-// look is the timer's function. It compares the calls if the operation in progress is the same as at the
-// last tick. If no operation is in progress, the timer stops.
+// look is the timer's function. It compares the calls if latest returns the same number as at the last
+// tick. If no operation is in progress, the timer stops.
 func (w *watch) look(g watched) {
 	if !g.underWay() {
 		w.awake.Store(false)
@@ -90,7 +90,7 @@ func (w *watch) look(g watched) {
 	w.again(g)
 }
 
-func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) == busyBlocking }
+func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) != 0 }
 func (g *group) latest() uint64 { return g.blocking.highest() }
 
 // compare asks the members that the blocking operation waits for, and the next rank, for their calls.
@@ -101,30 +101,51 @@ func (g *group) compare(number uint64) {
 	if g.home.Err() != nil {
 		return
 	}
+	g.compareWith(&g.blocking, 0, func() bool { return g.blocking.highest() == number })
+}
+
+// compareWith compares the recorded calls of one kind with those of the members that this rank waits for,
+// and of the next rank. It breaks the communicator if they differ, unless still returns false.
+func (g *group) compareWith(calls *record, started uint64, still func() bool) {
 	for _, rank := range append(g.home.AwaitedRanks(), (g.rank+1)%g.size) {
-		low, differs := g.differsFrom(g.home, rank)
+		low, differs := g.differsFrom(g.home, rank, calls, started)
 		if !differs {
 			continue
 		}
-		mine, known := g.blocking.of(low)
-		if theirs := ask(g.home, rank, low); known && g.blocking.highest() == number {
-			g.home.Break(g.mismatch(g.home, mine, low, rank, theirs, low))
+		mine, known := calls.of(low)
+		if theirs := ask(g.home, rank, low|started); known && still() {
+			g.home.Break(g.mismatch(g.home, mine, low|started, rank, theirs, low|started))
 		}
 		return
 	}
 }
 
-// differsFrom returns the number, modulo labelNumbers, of the first blocking call of this rank that
-// differs from the call of the other rank. It compares the calls that both ranks have recorded.
-func (g *group) differsFrom(c *runtime.Comm, rank int) (low uint64, differs bool) {
-	text, err := c.Inquire(rank, subjectHistory)
+// flying implements watched for the nonblocking operations of a group.
+type flying struct{ *group }
+
+func (f flying) underWay() bool { return f.ended.Load() < f.started.Load() }
+
+// latest changes when an operation starts or ends.
+func (f flying) latest() uint64 { return f.started.Load() + f.ended.Load() }
+
+func (f flying) compare(number uint64) {
+	if f.home.Err() == nil {
+		f.compareWith(&f.nonblocking, subjectStarted, func() bool { return f.latest() == number })
+	}
+}
+
+// differsFrom returns the number, modulo labelNumbers, of the first call of this rank that differs from
+// the call of the other rank. It compares the calls that both ranks have recorded: blocking calls, or
+// nonblocking calls if started is subjectStarted. The argument calls has this rank's calls of that kind.
+func (g *group) differsFrom(c *runtime.Comm, rank int, calls *record, started uint64) (low uint64, differs bool) {
+	text, err := c.Inquire(rank, subjectHistory|started)
 	if err != nil {
 		return 0, false
 	}
 	theirs := parseHistory(text)
-	number := g.blocking.highest()
+	number := calls.highest()
 	for n := number - min(number, recordSize) + 1; n <= number; n++ {
-		mine, known := g.blocking.of(n % labelNumbers)
+		mine, known := calls.of(n % labelNumbers)
 		said, remembered := theirs[uint32(n)]
 		if known && remembered && said != entry(mine.Call, n) {
 			return n % labelNumbers, true

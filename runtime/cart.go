@@ -30,18 +30,20 @@ func (c *Comm) CreateCart(dims []int, periods []bool, reorder bool) (*Cart, erro
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
 	}
-	g, err := newGrid(dims, periods)
-	if err != nil {
-		return nil, callsite.At(err)
-	}
-	points := g.points()
-	if points > c.size {
-		return nil, callsite.At(fmt.Errorf("%w: a grid of %v has %d points, communicator %s has %d ranks", ErrArgument, dims, points, c.core.name, c.size))
-	}
+	// The members agree before the arguments are checked: if arguments differ, every member gets an error.
 	number, nodes, err := c.agreeOn("CreateCart", tagCart, []any{dims, periods, reorder}, uint64(c.core.world.NodeRank()))
 	if err != nil {
 		return nil, err
 	}
+	g, err := newGrid(dims, periods)
+	if err == nil && g.points() > c.size {
+		err = fmt.Errorf("%w: a grid of %v has %d points, communicator %s has %d ranks", ErrArgument, dims, g.points(), c.core.name, c.size)
+	}
+	if err != nil {
+		c.core.world.comms.release(number)
+		return nil, callsite.At(err)
+	}
+	points := g.points()
 	order := identityOrder(points)
 	if reorder {
 		order = g.place(nodes)
@@ -107,12 +109,13 @@ func (t *Cart) Sub(keep []bool) (*Cart, error) {
 	if err := t.Err(); err != nil {
 		return nil, callsite.At(err)
 	}
-	if len(keep) != len(t.grid.dims) {
-		return nil, callsite.At(fmt.Errorf("%w: Sub of %d dimensions in a grid of %d", ErrArgument, len(keep), len(t.grid.dims)))
-	}
 	number, _, err := t.agreeOn("Sub", tagCart, keep)
 	if err != nil {
 		return nil, err
+	}
+	if len(keep) != len(t.grid.dims) {
+		t.core.world.comms.release(number)
+		return nil, callsite.At(fmt.Errorf("%w: Sub of %d dimensions in a grid of %d", ErrArgument, len(keep), len(t.grid.dims)))
 	}
 	part, mine, _ := t.grid.sub(keep, t.rank)
 	order := make([]int, part.points())

@@ -260,6 +260,9 @@ func TestCartArguments(t *testing.T) {
 		require.ErrorIs(t, second(c.CreateCart(other, make([]bool, 2), false)), runtime.ErrArgument)
 		require.ErrorIs(t, second(c.CreateCart([]int{2, 2}, make([]bool, 2), c.Rank() == 1)), runtime.ErrArgument)
 		require.ErrorIs(t, second(cart.Sub([]bool{true, c.Rank() > 2})), runtime.ErrArgument)
+		// Arguments that are wrong only at one member, too.
+		require.ErrorIs(t, second(c.CreateCart([]int{2 + c.Rank()/3*3}, make([]bool, 1), false)), runtime.ErrArgument)
+		require.ErrorIs(t, second(cart.Sub(make([]bool, 2+c.Rank()/3))), runtime.ErrArgument)
 		_, err = c.CreateCart([]int{2, 2}, make([]bool, 2), true)
 		require.NoError(t, err)
 	})

@@ -26,7 +26,7 @@ type Shared struct {
 	me      int   // index of this rank in members
 	size    int   // bytes of each member's data
 	layout  sharedLayout
-	// parts holds every member's part, including the control words behind the data. The part of a
+	// parts holds every member's part, including the control words that follow the data. The part of a
 	// member on another node is nil.
 	parts  [][]byte
 	lease  arena.Lease
@@ -92,8 +92,9 @@ const tagShared = engine.TagMax
 var errSharedMember = errors.New("another member could not take part")
 
 // NewShared allocates bytesPerRank bytes for every member of c. All members call it with the same
-// size. If one member gets an error, all members get an error. Members on other nodes take part in
-// the call, but this rank cannot access their parts.
+// size. If one member cannot allocate or map the memory, or passes another size, all members get an
+// error. If a rank is lost during the call, some members may get an error and others a Shared. Members
+// on other nodes take part in the call, but this rank cannot access their parts.
 func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))
@@ -119,10 +120,13 @@ func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) 
 	// a member could later wait for a member that has failed.
 	var votes []uint64
 	if lost == nil {
+		// If this round fails, other members may already use this rank's part, so it stays allocated.
 		votes, lost = a.allgather([]uint64{vote(err)})
+	} else if s.lease.Bytes != nil {
+		// This rank does not vote, so the call fails at every member, and none uses this rank's part.
+		lost = joinErrors(lost, s.memory.arena.Free(s.lease))
 	}
 	if lost != nil {
-		// Other members may already use this rank's part, so it stays allocated.
 		return nil, c.giveUp("NewShared", lost)
 	}
 	for i := 0; err == nil && i < len(votes); i++ {

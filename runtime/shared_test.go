@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -114,6 +115,37 @@ func TestSharedIsRefusedToAllOrNone(t *testing.T) {
 		}
 		s := newShared(t, w, 8)
 		return s.Close()
+	}))
+}
+
+// If a member gives up in the first round of NewShared, because its context has ended, it keeps no memory.
+func TestSharedThatFailsKeepsNoMemory(t *testing.T) {
+	heap := func() uint64 {
+		var m goruntime.MemStats
+		goruntime.GC()
+		goruntime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		const part, rounds = 16 << 20, 10
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		before := heap()
+		for range rounds {
+			c, err := w.Comm().Dup()
+			require.NoError(t, err)
+			view := c
+			if w.Rank() == 0 {
+				view = c.WithContext(ended)
+			}
+			_, err = runtime.NewShared(view, part)
+			require.Error(t, err)
+			require.NoError(t, c.Close())
+		}
+		if w.Rank() == 0 {
+			require.Less(t, heap(), before+rounds*part/2)
+		}
+		return nil
 	}))
 }
 

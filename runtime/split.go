@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
@@ -35,8 +36,9 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	return c.split("Split", color, key, byColor, fmt.Sprintf(".split(%d)", color))
 }
 
-// byColor is the value that Split passes to split for the argument what.
-const byColor Sharing = -1
+// byColor is the value that Split passes to split for the argument what. No valid or invalid Sharing of a program is
+// likely to have this value.
+const byColor Sharing = math.MinInt
 
 // split implements Split and SplitType, whose name is op. The argument what names the resource by which the members are
 // split, or is byColor. All members whose color is not Undefined must pass the same value for what.
@@ -87,7 +89,7 @@ func checkColors(all []uint64, width int) error {
 		case first == Undefined:
 			first = what
 		case what != first:
-			return fmt.Errorf("%w: rank %d splits by %v, a rank before it by %v", ErrArgument, at/width, what, first)
+			return fmt.Errorf("%w: rank %d splits by %v, but a lower rank by %v", ErrArgument, at/width, what, first)
 		}
 	}
 	return nil

@@ -46,6 +46,7 @@ func TestSplitTypeArguments(t *testing.T) {
 			ring(t, near, []int{0, 2})
 		}
 		require.ErrorIs(t, second(c.SplitType(7, 0)), runtime.ErrArgument)
+		require.ErrorContains(t, second(c.SplitType(-1, 0)), "SplitType by Sharing(-1)")
 		require.Equal(t, "Sharing(7)", runtime.Sharing(7).String())
 		for _, other := range []runtime.Sharing{runtime.SharedNUMA, 7} {
 			if c.Rank() == 1 {

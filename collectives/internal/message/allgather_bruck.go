@@ -6,7 +6,7 @@ package message
 // on Parallel and Distributed Systems 8 (1997). c.Send may be the same memory as this rank's block
 // of c.Recv.
 //
-// In round k, counted from 0, a rank receives blocks from the rank 2^k after it. The sender sends only
+// In round k, counted from 0, rank r receives blocks from rank r+2^k (modulo p). The sender sends only
 // blocks that the receiver lacks. The receiver appends them to the blocks that it has. So the
 // receiver's own block comes first, followed by the blocks of the next ranks. At the end the rank
 // rotates the blocks into the order of the ranks.

@@ -6,7 +6,7 @@ package message
 //
 // Restrictions: none. Cost: ceil((p-1)/32) alpha + (p-1) n beta for parts of up to n bytes, in p (p-1)
 // messages. AllGatherDirect is best if a few ranks share processors: each rank waits once, and each
-// wait is a change of the process that runs.
+// wait costs a context switch.
 func AllGatherDirect(p Peer, c *Call) error {
 	p.Copy(c.RecvParts.Of(c.Recv, p.Rank()), c.Send)
 	return startAll(p, func(to, from int) error {

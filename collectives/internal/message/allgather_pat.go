@@ -5,10 +5,10 @@ package message
 // at scale" (2025). c.Send may be the same memory as this rank's block of c.Recv.
 //
 // Each round has a distance d in ranks. In the first round d is the largest power of two below p; d
-// halves from round to round, and is 1 in the last round. In each round a rank sends some of its
-// blocks to the rank d after it. These are the blocks of the ranks that are x ranks before the sender,
-// for x = 0, 2d, 4d, ..., if x+d < p. In contrast to Bruck's algorithm, the longest messages go to the
-// nearest rank, and the blocks need no rotation at the end.
+// halves from round to round, and is 1 in the last round. In each round rank r sends some of its blocks
+// to rank r+d (modulo p). These are the blocks of the ranks r-x (modulo p), for x = 0, 2d, 4d, ..., if
+// x+d < p. In contrast to Bruck's algorithm, the longest messages go to the nearest rank, and the
+// blocks need no rotation at the end.
 //
 // Restrictions: none; blocks may differ in length. A message has one block, or several that
 // together have at most 64 KiB.

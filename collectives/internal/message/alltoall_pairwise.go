@@ -1,8 +1,8 @@
 package message
 
-// AllToAllPairwise copies block j of c.Send of rank i to block i of c.Recv of rank j, for all i and
-// j, in p-1 rounds. In round k a rank sends to the rank k after it and receives from the rank k
-// before it. If p is a power of two, rank r exchanges with rank r XOR k instead.
+// AllToAllPairwise copies block j of c.Send of rank i to block i of c.Recv of rank j, for all i and j,
+// in p-1 rounds. In round k rank r sends to rank r+k and receives from rank r-k (modulo p). If p is a
+// power of two, rank r exchanges with rank r XOR k instead.
 //
 // Restrictions: c.Recv is not the same memory as c.Send. Cost: (p-1) (alpha + n beta) for blocks of
 // n bytes; best for large blocks.

@@ -1,9 +1,9 @@
 package message
 
 // AllToAllVPairwise copies part j of c.Send of rank i to part i of c.Recv of rank j, for all i and j,
-// in p-1 rounds. In round k a rank sends to the rank k after it and receives from the rank k before
-// it. A rank sends a message for an empty part, too. So if two ranks know different lengths of a
-// part, the operation fails even if one of the lengths is 0.
+// in p-1 rounds. In round k rank r sends to rank r+k and receives from rank r-k (modulo p). A rank
+// sends a message for an empty part, too. So if two ranks know different lengths of a part, the
+// operation fails even if one of the lengths is 0.
 //
 // Restrictions: c.Recv is not the same memory as c.Send. Cost: (p-1) (alpha + n beta) for parts of
 // up to n bytes.

@@ -4,8 +4,8 @@ package message
 // U. Manber, "Two algorithms for barrier synchronization", International Journal
 // of Parallel Programming 17 (1988).
 //
-// In round k every rank sends a message to the rank 2^k after it, and waits for the message of the
-// rank 2^k before it.
+// In round k rank r sends a message to rank r+2^k, and waits for the message of rank r-2^k (modulo
+// p).
 //
 // Restrictions: none. Cost: ceil(log p) alpha.
 func BarrierDissemination(p Peer, _ *Call) error {

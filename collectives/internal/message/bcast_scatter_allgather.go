@@ -18,9 +18,9 @@ func BcastScatterAllGather(p Peer, c *Call) error {
 	return passOn(p, b, buf, me)
 }
 
-// scatterBlocks scatters the blocks of root's buf: for all v, the rank that is v after root
-// receives block v. A rank also receives the blocks of the other ranks in its subtree, and forwards
-// them. me is this rank's number, counted from root.
+// scatterBlocks scatters the blocks of root's buf: for all v, rank root+v (modulo p) receives block v.
+// A rank also receives the blocks of the other ranks in its subtree, and forwards them. me is this
+// rank's number, counted from root.
 func scatterBlocks(p Peer, b blocks, buf []byte, root, me int) error {
 	size := p.Size()
 	mask := 1

@@ -7,15 +7,15 @@ type Algorithm struct {
 	// Name is the name in GORUN_COLL. It is unique among the algorithms of the operation.
 	Name string
 	Run  func(Peer, *Call) error
-	// Limits are the conditions under which the algorithm works. If one of them does not hold, the
-	// result is wrong.
+	// Limits are the conditions under which the algorithm works, and the property Learns. If one of the
+	// conditions does not hold, the result is wrong.
 	Limits Limits
 	// LeftToRight is true if a reduction combines each element in the order of a loop over the ranks,
 	// ((x0 op x1) op x2) op .... The bits of the result then depend only on the operands.
 	LeftToRight bool
 }
 
-// Limits is a set of restrictions of an algorithm.
+// Limits is a set of restrictions and properties of an algorithm.
 type Limits uint8
 
 const (

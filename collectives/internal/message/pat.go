@@ -5,8 +5,8 @@ package message
 const patBuffer = 64 << 10
 
 // pat holds the state of the parallel aggregated trees of AllGatherPAT and ReduceScatterPAT. In the
-// round of distance d, block b is transferred between each of the ranks b, b+2d, b+4d, ... and the
-// rank that is d after it. In all rounds together, a block reaches every rank once.
+// round of distance d, block b is transferred between rank b+x and rank b+x+d (modulo the number of
+// ranks), for x = 0, 2d, 4d, .... In all rounds together, a block reaches every rank once.
 type pat struct {
 	p     Peer
 	parts Parts
@@ -27,9 +27,9 @@ func newPAT(p Peer, parts Parts, buf []byte, extra int) (t *pat, scratch []byte)
 func (t *pat) block(rank, x int) int { return (rank - x + t.p.Size()) % t.p.Size() }
 
 // message returns which blocks are in one message of the round of distance d. The message has the
-// blocks of the ranks that are x, x+2d, ... before rank. end is the first of these distances whose
-// block is not in the message. bytes is the sum of the lengths of the blocks in the message. If end
-// equals x, the message would be empty, because the round has no more blocks.
+// blocks of the ranks rank-x, rank-(x+2d), rank-(x+4d), ... (see block). end is the first of the values
+// x, x+2d, ... whose block is not in the message. bytes is the sum of the lengths of the blocks in the
+// message. If end equals x, the message would be empty, because the round has no more blocks.
 func (t *pat) message(rank, x, d int) (end, bytes int) {
 	for end = x; end+d < t.p.Size(); end += 2 * d {
 		n := t.parts.Count(t.block(rank, end))
@@ -42,10 +42,10 @@ func (t *pat) message(rank, x, d int) (end, bytes int) {
 }
 
 // round exchanges the blocks of the round of distance d. The arguments to, out, from and in are ranks.
-// This rank sends the blocks of the ranks that are 0, 2d, 4d, ... before out, in messages whose
-// destination is to. It receives the blocks of the ranks that are 0, 2d, 4d, ... before in, in messages
-// whose source is from. For each received block, round calls take: got is the received block, own is
-// the place of this block in t.buf.
+// This rank sends the blocks of the ranks out, out-2d, out-4d, ... in messages to the rank in the
+// argument to. It receives the blocks of the ranks in, in-2d, in-4d, ... in messages from the rank in
+// the argument from. (The differences are modulo the number of ranks.) For each received block, round
+// calls take: got is the received block, own is the place of this block in t.buf.
 func (t *pat) round(d, to, out, from, in int, take func(own, got []byte)) error {
 	most := len(t.room) / 2
 	for sent, taken := 0, 0; ; {

@@ -6,8 +6,8 @@ package message
 // c.Recv is used at root only, where it may be the same memory as c.Send.
 //
 // If p is not a power of two, let 2^m be the largest power of two below p. Count the ranks from root.
-// Among the first 2(p-2^m) ranks of this count, each odd rank sends its contribution to the even rank
-// before it. The odd rank then takes no further part in the operation.
+// Among the first 2(p-2^m) ranks of this count, each odd rank sends its contribution to the next lower
+// rank. The odd rank then takes no further part in the operation.
 //
 // Restrictions: the operator is commutative. Blocks may be empty.
 // Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma if p is a power of two, otherwise alpha

@@ -1,12 +1,12 @@
 package message
 
-// ReduceScatterHalving combines c.Send of all ranks, and stores part i of the result in c.Recv of
-// rank i, by recursive halving. At first every rank is responsible for all parts. In each round two
-// ranks are responsible for the same parts, and divide them: each rank keeps one half and sends its
-// partial result of the other half to the other rank. The distance of the two ranks is halved from
-// round to round. R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective
-// communication operations in MPICH", International Journal of High Performance Computing
-// Applications 19 (2005), section 4.4. c.Recv may be the same memory as this rank's part of c.Send.
+// ReduceScatterHalving combines c.Send of all ranks, and stores part i of the result in c.Recv of rank
+// i, by recursive halving. At first every rank is responsible for all parts. In each round two ranks
+// are responsible for the same parts, and divide them: each rank keeps one half and sends its partial
+// result of the other half to the other rank. The distance between the two ranks is halved from round
+// to round. R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication
+// operations in MPICH", International Journal of High Performance Computing Applications 19 (2005),
+// section 4.4. c.Recv may be the same memory as this rank's part of c.Send.
 //
 // If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling. The upper rank
 // of a pair is responsible for the parts of both ranks. At the end it sends the lower rank the lower

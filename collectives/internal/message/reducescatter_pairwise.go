@@ -1,11 +1,11 @@
 package message
 
-// ReduceScatterPairwise combines c.Send of all ranks, and stores part i of the result in c.Recv of
-// rank i. In round k a rank sends, to the rank k after it, the part for that rank. It receives the
-// part for itself from the rank k before it, and combines this part with its partial result. R.
-// Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations in
-// MPICH", International Journal of High Performance Computing Applications 19 (2005), section 4.4.
-// c.Recv may be the same memory as this rank's part of c.Send.
+// ReduceScatterPairwise combines c.Send of all ranks, and stores part i of the result in c.Recv of rank
+// i. In round k rank r sends the part for rank r+k to that rank. It receives the part for itself from
+// rank r-k, and combines this part with its partial result. R. Thakur, R. Rabenseifner and W. Gropp,
+// "Optimization of collective communication operations in MPICH", International Journal of High
+// Performance Computing Applications 19 (2005), section 4.4. c.Recv may be the same memory as this
+// rank's part of c.Send.
 //
 // Restrictions: the operator is commutative, because the operands of part i are taken in the order
 // i+1, i+2, ..., i of the ranks and are combined from right to left. Parts may be empty. Cost: (p-1)

@@ -15,9 +15,9 @@ func ScanRecursiveDoubling(p Peer, c *Call) error {
 }
 
 // doubleScan executes the exchanges of ScanRecursiveDoubling. The argument own is this rank's
-// contribution. When doubleScan receives the combination of a block of lower ranks, it calls prefix with
-// this combination. The blocks of all these calls together consist of all ranks before this rank. The
-// call for the nearest block comes first. prefix may change own.
+// contribution. When doubleScan receives the combination of a block of lower ranks, it calls prefix
+// with this combination. The blocks of all these calls together consist of all lower ranks. The call
+// for the nearest block comes first. prefix may change own.
 func doubleScan(p Peer, own []byte, r Reduction, prefix func(before []byte)) error {
 	rank, n := p.Rank(), len(own)
 	scratch := p.Scratch(2 * n)

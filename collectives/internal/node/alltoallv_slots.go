@@ -17,11 +17,11 @@ const (
 	ByMessages
 )
 
-// AllToAllVSlots copies part j of c.Send of member i to part i of c.Recv of member j, for all i and
-// j. A sender's slot, a small buffer of shared memory, has a table of its parts (see table.go) and,
-// behind the table, its short parts. From the tables, every member knows the length of the longest
-// part that is not in a slot. If there is such a part, every member calls choose with this length,
-// and choose returns the same answer to all members. c.Recv must not be the same memory as c.Send.
+// AllToAllVSlots copies part j of c.Send of member i to part i of c.Recv of member j, for all i and j.
+// A sender's slot, a small buffer of shared memory, has a table of its parts (see table.go), followed
+// by its short parts. From the tables, every member knows the length of the longest part that is not in
+// a slot. If there is such a part, every member calls choose with this length, and choose returns the
+// same answer to all members. c.Recv must not be the same memory as c.Send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes. For long parts:
 // n p/segment alpha + 2 p n beta by segments, 2 alpha + p n beta by reads, or (p-1) (alpha + n beta) by
@@ -65,9 +65,9 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, choose func(long
 	return g.longByMessages(p, c, n)
 }
 
-// leaves returns the part of c.Send for member q if that part is not in this member's slot of step n.
-// Otherwise it returns nil. enters returns the part of c.Recv for the part that member q sends if
-// that part is not in q's slot of step n. Otherwise it returns nil.
+// leaves returns the part of c.Send for member q or, if that part is in this member's slot of step n,
+// nil. enters returns the part of c.Recv that receives the part of member q or, if that part is in q's
+// slot of step n, nil.
 func (g *Group) leaves(c *message.Call, q int, n uint64) []byte {
 	if g.slot(g.rank, n).entry(q).inSlot() {
 		return nil
@@ -136,8 +136,8 @@ func (g *Group) longByReads(c *message.Call, n uint64) error {
 	})
 }
 
-// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n. In
-// place of each part that is in a slot, it sends an empty part. (Empty parts are always in a slot.)
+// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n. It
+// sends no message for a part that is in a slot. (Empty parts are always in a slot.)
 func (g *Group) longByMessages(p message.Peer, c *message.Call, n uint64) error {
 	for k := 1; k < g.size; k++ {
 		to, from := (g.rank+k)%g.size, (g.rank-k+g.size)%g.size

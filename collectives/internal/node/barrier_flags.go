@@ -1,8 +1,8 @@
 package node
 
 // BarrierFlags is the dissemination barrier (see message.BarrierDissemination) with flags in shared
-// memory, one cache line for each flag. In round k a member sets the flag of the member 2^k after
-// it, and waits for its own flag of the round.
+// memory, one cache line for each flag. In round k member q sets the flag of member q+2^k (modulo p),
+// and waits for its own flag of the round.
 //
 // Restrictions: slow if members outnumber processors, because each member may then have to switch
 // to other members in each of the ceil(log p) rounds. Cost: ceil(log p) alpha; alpha is the

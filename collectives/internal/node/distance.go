@@ -33,7 +33,7 @@ func (g *Group) Apart() (bool, error) {
 	return g.verdict(shortest > apartTime)
 }
 
-// verdict returns the value of found at member 0. It returns this value at both members.
+// verdict returns, at both members, the value of found at member 0.
 func (g *Group) verdict(found bool) (bool, error) {
 	said := []byte{0}
 	if found {

@@ -55,8 +55,8 @@ type Group struct {
 	done []*Word
 	// slots[q] are the small buffers in the part of member q; nil before their first use.
 	slots [][]slot
-	// flags[k] is this member's flag for round k. The member 2^k before this one, before[k], sets it.
-	// next[k] is the flag of the member 2^k after this one; this member sets it.
+	// flags[k] is this member's flag for round k. Member before[k] = rank-2^k (modulo size) sets it.
+	// next[k] is the flag of member rank+2^k (modulo size); this member sets it.
 	flags, next []*Word
 	before      []int
 	arrivals    *Word
@@ -65,8 +65,8 @@ type Group struct {
 	// which all members have arrived.
 	complete *Word
 
-	// step is the number of the current operation. floor is the last step that all members are known
-	// to have begun. arrived is the value of the arrival counter after all members, with equal
+	// step is the number of the current operation. All members are known to have finished all steps
+	// before step number floor. arrived is the value of the arrival counter after all members, with equal
 	// calls, have arrived at the latest step that uses the counter.
 	step, floor, arrived uint64
 	// leader is the root of the latest small operation if members share processors and the other
@@ -186,8 +186,8 @@ func (g *Group) begin() (n uint64, mine *slot, err error) {
 }
 
 // catchUp waits until all other members have finished step n. The members may already have finished
-// later steps. catchUp records in floor the latest step that all members have begun, so that the next
-// steps of this member need not read the done words.
+// later steps. catchUp also raises floor as far as the done words permit, so that the next steps of
+// this member need not read them.
 func (g *Group) catchUp(n uint64) error {
 	finished := ^uint64(0)
 	for q, w := range g.done {

@@ -16,8 +16,8 @@ func (g *Group) ScanPipeline(send, recv []byte, r message.Reduction) error {
 	return g.scan(send, recv, r, (*ring).scanSegment)
 }
 
-// ExScanPipeline combines like ScanPipeline, but only the contributions of the members before this
-// one. Member 0's buffer recv stays unchanged.
+// ExScanPipeline combines like ScanPipeline, but only the contributions of the members with lower
+// ranks. Member 0's buffer recv stays unchanged.
 func (g *Group) ExScanPipeline(send, recv []byte, r message.Reduction) error {
 	return g.scan(send, recv, r, (*ring).exScanSegment)
 }
@@ -80,10 +80,10 @@ func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) erro
 	return nil
 }
 
-// linkBefore returns two slices of n bytes for segment s, before and mine. before is in the part of
-// the previous member; linkBefore waits until that member has written it. mine is in this member's
-// part; linkBefore waits until the next member has finished with the previous contents of mine. At
-// the first member before is nil, and at the last member mine is nil.
+// linkBefore returns two slices of n bytes for segment s, before and mine. before is in the part of the
+// previous member; linkBefore waits until that member has written it. mine is in this member's part;
+// linkBefore waits until the next member has finished with the previous contents of mine. linkBefore
+// returns nil in place of before at the first member, and nil in place of mine at the last member.
 func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	rank := f.g.rank
 	if rank > 0 {

@@ -6,9 +6,9 @@ import (
 )
 
 // ScatterVSlots copies part q of root's buffer send to member q's buffer recv, for all q. The lengths
-// of the parts may differ. Short parts are in root's slot, a small buffer of shared memory, behind
-// the table of all parts (see table.go). Root sends the other parts as messages of p. At root, recv
-// may be the same memory as root's part of send.
+// of the parts may differ. Root's slot, a small buffer of shared memory, has the table of all parts
+// (see table.go), followed by the short parts. Root sends the other parts as messages by p. At root,
+// recv may be the same memory as root's part of send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + n beta for n bytes in all, at root, and a
 // message for each long part.

@@ -174,7 +174,7 @@ func (g *Group) ScanSmall(send, recv []byte, r message.Reduction) error {
 	return err
 }
 
-// ExScanSmall combines the contributions of the members before this one into recv. recv may be the
+// ExScanSmall combines the contributions of the members with lower ranks into recv. recv may be the
 // same memory as send. Member 0's buffer recv stays unchanged.
 func (g *Group) ExScanSmall(send, recv []byte, r message.Reduction) error {
 	n, err := g.contributeBefore(send)
@@ -186,7 +186,7 @@ func (g *Group) ExScanSmall(send, recv []byte, r message.Reduction) error {
 }
 
 // contributeBefore writes this member's contribution into its slot of the next step, n, and waits for
-// the contributions of the members before this one.
+// the contributions of the members with lower ranks.
 func (g *Group) contributeBefore(send []byte) (n uint64, err error) {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -202,8 +202,8 @@ func (g *Group) contributeBefore(send []byte) (n uint64, err error) {
 	return n, nil
 }
 
-// combineBelow combines the contributions in the first count slots of step n, in rank order, into dst. If
-// count is 0, dst stays unchanged.
+// combineBelow combines the contributions of the members 0 to count-1, from their slots of step n, in rank
+// order, into dst. If count is 0, dst stays unchanged.
 func (g *Group) combineBelow(dst []byte, n uint64, count int, r message.Reduction) {
 	size := len(dst)
 	switch count {

@@ -7,7 +7,7 @@ import (
 )
 
 // In an operation in which not all members know the lengths of the blocks, a slot begins with a table.
-// Short blocks follow the table. Long blocks are not in the slot, but in segments or messages.
+// Short blocks follow the table. Long blocks are not in the slot: they are copied by segments, reads or messages.
 //
 //	offset 0     length of the longest block that is not in the slot
 //	offset 8+8q  entry of the block for member q: bits 63:16 are its length, bits 15:0 its
@@ -26,7 +26,7 @@ type entry uint64
 
 func (e entry) length() int { return int(e >> placeBits) }
 
-// inSlot reports whether the block follows the table.
+// inSlot reports whether the block is in the slot.
 func (e entry) inSlot() bool { return e&placeMask != 0 }
 
 // entry returns the entry of the block for member q.

@@ -24,7 +24,8 @@ func NewMemory(p message.Peer, g *node.Group, crowded bool) *Memory {
 	return m
 }
 
-// fewRanks is the largest number of members at which every member reads the contributions of all others.
+// fewRanks is the largest number of members at which, in a small AllReduce, every member reads the contributions of
+// all others.
 const fewRanks = 8
 
 // Barrier implements Tier.

@@ -303,7 +303,7 @@ func (r *Rank) work(t Time) {
 	r.cost.Busy += t
 }
 
-// catchUp suspends the rank until all events before the rank's time have been processed. If ranks
+// catchUp suspends the rank until all events up to the rank's time have been processed. If ranks
 // share neither links nor processors, it does nothing.
 func (r *Rank) catchUp() error {
 	if n := r.net; !n.contended || n.agenda.empty() || n.agenda.first() > r.now {

@@ -8,11 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// regionMax is the largest length of a region, in bytes. On operating systems other than Linux a
-// region needs real memory.
+// regionMax is the largest length of a region, in bytes. On operating systems other than Linux,
+// and with the build tag portable, a region needs real memory.
 const regionMax = 1 << 30
 
-// region is memory whose contents do not matter. On Linux, a region is address space without memory.
+// region is memory whose contents do not matter. In region_linux.go, a region is address space without memory.
 type region struct{ memory []byte }
 
 // bytes returns a slice of n bytes.

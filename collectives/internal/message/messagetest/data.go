@@ -83,8 +83,8 @@ func poisoned(n int) []byte {
 // folds caches the results of the method combined, because many ranks need the same results.
 var folds sync.Map
 
-// combined returns the reduction of the n bytes of data of each of the first ranks, combined from left
-// to right. The caller must not change the result.
+// combined returns the reduction of the n bytes of data of each of the ranks 0 to ranks-1, combined from
+// left to right. The caller must not change the result.
 func (k Case) combined(ranks, n int) []byte {
 	key := [3]int{int(k.Operator), ranks, n}
 	if known, ok := folds.Load(key); ok {

@@ -88,8 +88,8 @@ func (k Case) sent(rank int) []byte {
 	}
 }
 
-// source returns the number that k.data takes as its first argument to make the block that rank from sends to
-// rank to.
+// source returns the argument source of the method data for the block that one rank sends to another. The
+// argument from is the sender, the argument to is the receiver.
 func (k Case) source(from, to int) int {
 	if k.Operation.Rooted() {
 		return to
