@@ -4,9 +4,9 @@ import "sync"
 
 // backlog is a queue of the notices that did not fit into the channel of a session, with a goroutine that
 // passes them on in order. Because of the backlog, the session can act on later frames, such as the book or
-// the end of a fence, even if the rank does not receive its notices. The length of the backlog is bounded,
-// because a rank gets one notice for each loss, for each of its agreements, and for each communicator that
-// was revoked.
+// the end of a fence, even if the rank does not receive its notices. The backlog has no limit, but a session
+// gets only one notice for each loss, at most one for each agreement, and usually one for each communicator
+// that is revoked.
 type backlog struct {
 	to      chan<- Notice
 	left    <-chan struct{} // closed when the rank leaves the job and receives no more notices

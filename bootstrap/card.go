@@ -9,7 +9,7 @@ import (
 
 // Card is the record in which a rank publishes its node, process ID and addresses to the other ranks.
 //
-// Encoded, little endian (+0 and +1 are offsets from the end of the previous field):
+// Encoded, little endian (+0, +1 and +2 are offsets from the end of the previous field of variable length):
 //
 //	offset  bytes  field
 //	0       2      version, 2

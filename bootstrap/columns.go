@@ -16,8 +16,8 @@ import (
 //
 // Before compression by zstd, packed cards consist of the number of cards as uvarint, and the columns in the
 // following order. Each column is preceded by its length as uvarint. Each number in a column is encoded as
-// the zigzag varint of its difference to the previous number of the column. The first number is encoded as
-// its difference to 0. The column of ranks has other differences.
+// the zigzag varint of its difference from the previous number of the column. The first number is encoded as
+// its difference from 0. The column of ranks has other differences.
 //
 //	rank        rank - previous rank - 1; the rank before the first card counts as -1
 //	pid

@@ -9,11 +9,11 @@ import (
 // Council decides the agreements of the members of communicators. It runs in the launcher of a job, because
 // only the launcher knows in which order ranks have ended. Because one Council decides, no two ranks can get
 // different results. No agreement waits for another agreement. Council is a state machine without a lock, a
-// clock and connections. A [Server] has one Council, and a job within one process has one Council.
+// clock or connections. A [Server] has one Council, and a job within one process has one Council.
 //
 // An agreement is decided when each member has voted, has ended, or has left the job. If a rank ends after
 // its vote, the vote still counts. Votes that name different lists of members belong to different agreements.
-// A rank that names wrong members therefore delays no agreement of the other ranks.
+// A vote with a wrong list therefore does not change the agreement that has the right list.
 type Council struct {
 	size   int
 	absent []bool // by rank: it has ended or has left the job

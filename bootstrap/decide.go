@@ -31,8 +31,8 @@ func (p *poll) isOf(rank int) bool {
 	return len(p.ballots) == 1 && len(p.ballots[0].voters) == 1 && p.ballots[0].voters[0] == rank
 }
 
-// takePoll acts on a poll frame that a relay has sent. The frame has votes of ranks of the relay's node. by
-// is one of these ranks.
+// takePoll acts on a poll frame that a relay has sent. The frame has votes of ranks of the relay's node. The
+// parameter by is a rank of this node.
 func (s *Server) takePoll(by int, body []byte) error {
 	p, err := parsePoll(body, len(s.members))
 	if err != nil {

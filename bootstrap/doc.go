@@ -3,7 +3,8 @@
 // A node agent (on one machine, gorun itself) starts a rank. The rank inherits its identity in GORUN_*
 // environment variables. It also inherits three descriptors: a stream socket to the agent, the sparse memory
 // of the node, and the job secret. [Join] first sets close-on-exec on the descriptors, then reads them, and
-// returns a [Session]. A process that was started without an agent joins a world of one rank.
+// returns a [Session]. A process without an agent is a world of one rank, unless another launcher has started
+// it together with others.
 //
 //	s, err := bootstrap.Join()
 //	book, err := s.Exchange(ctx, s.Card()) // every rank's card, in rank order

@@ -120,7 +120,8 @@ func (d Doing) state() string {
 	}
 }
 
-// waitsIn returns the state of a rank that waits in some operations. count is their number as text, most the number.
+// waitsIn returns the state of ranks that wait in some operations. count is the number of operations as text, or
+// a range such as "2 to 3". most is the largest of these numbers.
 func waitsIn(count string, most int) string {
 	if most == 1 {
 		return "waits in " + count + " operation"

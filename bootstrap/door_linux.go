@@ -127,8 +127,8 @@ func (d *Door) prove(conn *os.File, until time.Time) (int, error) {
 	return examine(conn, d.secret, d.size, nonce)
 }
 
-// Knock connects to a door as the process with this number. The deadline is the earlier of until and the time
-// proofTimeout from now. This deadline is still set on the connection that Knock returns.
+// Knock connects to a door as the process with this number. The deadline is the time in the parameter until,
+// but at most proofTimeout from now. This deadline is still set on the connection that Knock returns.
 func Knock(a Address, number int, secret [32]byte, until time.Time) (*os.File, error) {
 	if late := time.Now().Add(proofTimeout); late.Before(until) {
 		until = late

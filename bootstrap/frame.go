@@ -94,8 +94,8 @@ func readFrame(r *bufio.Reader, limit int) (kind, []byte, error) {
 	return kind(header[4]), body, nil
 }
 
-// numbered returns a body that consists of a number and a text, as most frames have. numbered cuts the text
-// to reportBytesMax bytes.
+// numbered returns a body that consists of a number and a text, as frames of many kinds have. numbered cuts
+// the text to reportBytesMax bytes.
 func numbered(n int, text string) []byte {
 	body := binary.LittleEndian.AppendUint32(nil, uint32(int32(n)))
 	return append(body, clip(text, reportBytesMax)...)

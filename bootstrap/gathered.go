@@ -30,8 +30,9 @@ func (r *Relay) vote(rank int, body []byte) error {
 // pollsMost is the largest number of incomplete polls of a node in which one rank may have voted.
 const pollsMost = 1 << 12
 
-// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) by a vote in the poll next.
-// isFull visits all polls of the node, because a node usually has few polls. Callers hold gathering.
+// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) with one more vote. The parameter
+// next is the poll of that vote. isFull visits all polls of the node, because a node usually has few polls.
+// Callers hold gathering.
 func (r *Relay) isFull(rank int, next *poll) bool {
 	n, load := 1, next.load()
 	for _, p := range r.polls {
@@ -67,8 +68,9 @@ func (p *poll) has(rank int) bool {
 }
 
 // count sends the complete polls and removes them. A poll is complete when every member on this node has
-// voted, has ended or has left the job. The caller calls count because rank by has voted, ended or left. If
-// rank by has ended or left, the relay has not told the server yet. Callers hold gathering.
+// voted, has ended or has left the job. The parameter by is the rank whose vote or end, or whose leaving, is
+// the reason for the call. If this rank has ended or left, the relay has not told the server yet. Callers hold
+// gathering.
 func (r *Relay) count(by int) error {
 	for key, p := range r.polls {
 		complete := true

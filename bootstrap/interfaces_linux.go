@@ -58,11 +58,12 @@ func ownAddresses() ([]ownAddress, error) {
 	return all, nil
 }
 
-// meetingAddresses selects from the argument all the addresses at which the other ranks may reach this
-// machine. It returns at most pointAddressesMax addresses. wish is a list of networks, addresses and
-// interfaces (GORUN_NET). If wish is not empty, only addresses that match it are selected. Loopback
-// addresses are returned only if there are no other addresses. If here is true, all ranks are on this
-// machine. In this case, wish is ignored, and the result is one loopback address if the machine has one.
+// meetingAddresses returns the addresses at which the other ranks may reach this machine, but at most
+// pointAddressesMax addresses. The parameter all has all addresses of the machine. wish is a list of networks,
+// addresses and interfaces (GORUN_NET). If wish is not empty, only addresses that match it are returned.
+// Loopback addresses are returned only if there are no other addresses. If the parameter here is true, all
+// ranks are on this machine. In this case, wish is ignored, and the result is one loopback address if the
+// machine has one.
 func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, error) {
 	var far, near []netip.Addr
 	for _, a := range all {

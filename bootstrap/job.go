@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
-// Names of the environment variables of a rank. Each variable except the last holds the field of [Job] that
-// it is named after. Numbers are decimal, GORUN_NODE_ID has hexadecimal digits, and GORUN_PEERS is a list of
-// ranks. The last variable, GORUN_FDS, has the numbers of the inherited descriptors. [Join] removes GORUN_FDS
+// Names of the environment variables of a rank. Each variable except the last holds one field of [Job];
+// GORUN_JOB holds Job.ID. Numbers are decimal, GORUN_NODE_ID has hexadecimal digits, and GORUN_PEERS is a list
+// of ranks. The last variable, GORUN_FDS, has the numbers of the inherited descriptors. [Join] removes GORUN_FDS
 // from the environment, because the child processes of a rank are ordinary programs that do not inherit the
 // descriptors.
 const (
@@ -47,8 +47,9 @@ const EnvSpare = "GORUN_SPARE"
 // Names of the variables with the network settings of the launcher's command line. The launcher checks their
 // values, and the transports read them.
 const (
-	// EnvNet is the network that transports between nodes use: a CIDR such as 10.1.0.0/16 or the name of an
-	// interface. If EnvNet is unset, the transports use all interfaces.
+	// EnvNet selects the network for TCP between nodes. Its value is a list, separated by commas, of CIDRs such
+	// as 10.1.0.0/16, addresses and names of interfaces. A rank listens for its peers at one address: the best
+	// address of the first element that matches any. If EnvNet is unset, it is the best of all addresses.
 	EnvNet = "GORUN_NET"
 	// EnvTransport is shm, rdma or auto. If EnvTransport is unset, auto applies.
 	EnvTransport = "GORUN_TRANSPORT"

@@ -65,8 +65,8 @@ func (m *member) reach(state RankState) {
 	m.state = state
 }
 
-// has reports whether at least one rank of the link has reached the state from, and has neither ended nor
-// left.
+// has reports whether at least one rank of the link has reached a state and has neither ended nor left. The
+// parameter from is this state.
 func (l *Link) has(from RankState) bool {
 	n := 0
 	for state := from; state <= RankJoined; state++ {

@@ -12,8 +12,8 @@ import (
 )
 
 // Kinds of the frames between rank 0 and the other ranks before the job begins, with their bodies. The
-// comments of the types presence, Witness and place describe their encodings. When the job has begun, the
-// ranks use the frames that the comment of Server lists.
+// comments of presence, witnessBytes and place describe the encodings. When the job has begun, the ranks use
+// the frames that the comment of Server lists.
 const (
 	kindPresence kind = 32 // from a rank: presence
 	kindProbe    kind = 33 // to a rank: Witness of another rank that may be on the same node
@@ -63,9 +63,9 @@ type meeting struct {
 	jobs      []Job
 }
 
-// gather waits for all ranks, gives each rank its identity, and starts them. own is the connection of rank 0
-// to itself. The other ranks connect to the door. If gather fails, it sends the reason to the ranks that have
-// arrived and closes their connections.
+// gather waits for all ranks, gives each rank its identity, and tells all ranks that the job begins. own is the
+// connection of rank 0 to itself. The other ranks connect to the door. If gather fails, it sends the reason to
+// the ranks that have arrived and closes their connections.
 func (m *meeting) gather(d *Door, own *os.File) error {
 	err := errors.Join(m.await(d, own), d.Close())
 	_ = m.over() // an error is harmless: no other job uses the secret in the file that remains
@@ -158,7 +158,7 @@ type arrival struct {
 	fatal   error    // why the door accepts no more connections, else nil
 }
 
-// admit reads the presence of a rank, with the deadline until. If the read fails, admit closes the
+// admit reads the presence of a rank. The parameter until is the deadline. If the read fails, admit closes the
 // connection.
 func (m *meeting) admit(rank int, conn *os.File, until time.Time) arrival {
 	v := &visitor{in: bufio.NewReaderSize(conn, 512), conn: conn}

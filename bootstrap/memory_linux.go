@@ -31,10 +31,10 @@ func NodeMemory(ranks int) (*os.File, int64, error) {
 	return f, each, err
 }
 
-// SharedMemory does the same as NodeMemory, and adds a shelf behind the ranges for the book of a world of
-// size ranks. The shelf is nil if there is no room for it. generations is the largest number of generations
-// of the job. A rank may have the node memories of all generations mapped. The caller closes the file. The
-// shelf has a descriptor of its own, which stays open until the generation or the process ends.
+// SharedMemory does the same as NodeMemory, and adds a shelf for the book of a world of size ranks. The shelf
+// follows the ranges. The shelf is nil if there is no room for it. generations is the largest number of
+// generations of the job. A rank may have the node memories of all generations mapped. The caller closes the
+// file. The shelf has a descriptor of its own, which stays open until the generation or the process ends.
 func SharedMemory(ranks, size, generations int) (*os.File, int64, *Shelf, error) {
 	return nodeMemory(ranks, int64(bookBytesMax(size)), generations)
 }
@@ -61,8 +61,8 @@ func nodeMemory(ranks int, shelf int64, generations int) (*os.File, int64, *Shel
 	return f, each, &Shelf{file: os.NewFile(uintptr(fd), "gorun-book"), at: int64(ranks) * each, bytes: shelf}, nil
 }
 
-// mapShelf maps the shelf, which is the part of the node memory behind the ranges of the ranks. The shelf
-// stays mapped until the process ends. mapShelf returns nil if the node memory has no shelf.
+// mapShelf maps the shelf, which is the part of the node memory that follows the ranges of the ranks. The
+// shelf stays mapped until the process ends. mapShelf returns nil if the node memory has no shelf.
 func mapShelf(memory *os.File, job Job) ([]byte, error) {
 	st, err := memory.Stat()
 	if err != nil {

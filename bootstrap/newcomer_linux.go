@@ -29,8 +29,9 @@ type newcomer struct {
 // yet.
 const retryDelay = 50 * time.Millisecond
 
-// reach connects to rank 0, with the deadline until. Before each attempt, reach calls find to get the place
-// to meet. The place may differ between calls, because the first place may be left over from an earlier job.
+// reach connects to rank 0. The parameter until is the deadline. Before each attempt, reach calls find to get
+// the place to meet. The place may differ between calls, because the first place may be left over from an
+// earlier job.
 func reach(rank int, until time.Time, find func() (point, error)) (*os.File, point, error) {
 	var failure error
 	for {

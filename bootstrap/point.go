@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// point tells the ranks that another launcher has started where they meet: it has the addresses of rank 0.
-// It also has the secret by which the ranks authenticate each other. Rank 0 makes the point, and passes it
-// to the other ranks through the launcher or through a file. No other value is passed in this way.
+// point is the place to meet of ranks that were started by a launcher other than gorun: the addresses of
+// rank 0. It also has the secret by which the ranks authenticate each other. Rank 0 makes the point, and
+// passes it to the other ranks through the launcher or through a file. No other value is passed in this way.
 type point struct {
 	secret    [32]byte
 	addresses []Address // addresses of rank 0, at least one

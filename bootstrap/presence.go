@@ -28,8 +28,8 @@ const (
 
 // Witness identifies an open file of a process. The file contains a nonce. Another process that can read the
 // nonce through /proc is on the same node. A process in a container with another PID namespace cannot read
-// the nonce. Nor can a process on another machine, even if that machine has the same boot ID, as a copy of a
-// snapshot has. The file has no name that could remain after the job.
+// the nonce. A process on another machine cannot read it either, even if both machines have the same boot ID
+// because they were started from one snapshot. The file has no name that could remain after the job.
 type Witness struct {
 	PID, FD int
 	Nonce   [nonceBytes]byte

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// takeCards acts on a cards frame, whose body is packed cards that a relay has gathered. by is one of the
-// relay's ranks.
+// takeCards acts on a cards frame, whose body is packed cards that a relay has gathered. The parameter by is
+// one of the relay's ranks.
 func (s *Server) takeCards(by int, packed []byte) error {
 	cards, err := unpackCards(packed, len(s.members))
 	if err != nil {

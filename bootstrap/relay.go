@@ -17,7 +17,7 @@ import (
 type Relay struct {
 	up func(rank int, frame []byte) error
 
-	mu      sync.Mutex // guards the fields up to renewal; orders the frames to the ranks
+	mu      sync.Mutex // guards outlets, shelf and books; orders the frames to the ranks
 	size    int        // number of ranks of the world
 	outlets map[int]*outlet
 	shelf   *Shelf // nil for none
@@ -177,8 +177,9 @@ func (r *Relay) Tell(frame []byte) error {
 	return nil
 }
 
-// Gone records that a rank has ended and was reaped. If the rank's card has been gathered and not sent, Gone
-// sends the gathered cards first. It also sends the polls that are complete without the rank.
+// Gone records that a rank has ended and was reaped. Gone first sends the gathered cards if the rank's card is
+// among them, or if no other card of the node is missing. It also sends the polls that are complete without
+// the rank.
 func (r *Relay) Gone(rank int) {
 	r.gathering.Lock()
 	delete(r.waiting, rank)

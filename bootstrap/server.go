@@ -62,7 +62,7 @@ const (
 //	3   abort      rank    4 bytes exit code, reason
 //	4   finalize   rank    empty
 //	5   report     rank    4 bytes number of the dump, text
-//	6   failed     rank    4 bytes rank that has caused the failure, error
+//	6   failed     rank    4 bytes rank that has caused the failure, 4 bytes lost rank or -1, error
 //	7   handled    rank    4 bytes rank whose loss was handled
 //	8   cards      relay   packed cards of its ranks
 //	9   stalled    rank    4 bytes 0, report
@@ -77,7 +77,7 @@ const (
 //	20  end        agent   4 bytes 0, cause; only in jobs in which no agent can send signals
 //	21  packed     server  packed book, to relays
 //	22  shelved    agent   8 bytes length of the book on the node's shelf
-//	23  decided    agent   decision, to all ranks of nodes that have a member
+//	23  decided    agent   decision, to the members; a relay passes it on to all of its ranks
 //	24  revoked    agent   revocation
 //	25  renew      agent   see appendRenewal; the descriptor of the node memory is passed with it
 //	               server  Next.Plan, to relays
@@ -151,7 +151,7 @@ func readFrames(rank int, conn io.Reader, take func(k kind, body []byte) error) 
 }
 
 // Take acts on one frame of a linked rank. frame is the frame without its length, in the form in which a
-// Relay passes a frame to up.
+// Relay passes a frame to its function up.
 func (s *Server) Take(rank int, frame []byte) error {
 	if len(frame) == 0 {
 		return fmt.Errorf("rank %d: bootstrap: frame without a kind: %w", rank, ErrMalformed)
@@ -348,10 +348,10 @@ func (s *Server) arrived() {
 	s.publish(cards)
 }
 
-// tell sends a frame to every rank that has reached the state from and has neither left nor ended. If a link
-// has such a rank, tell sends the frame to the link, and so to all ranks of the link. Callers hold mu. tell
-// does not visit linked ranks one by one, because tell is called for each lost rank, and many ranks may be
-// lost at once.
+// tell sends a frame to every rank that has reached a state and has neither left nor ended. The parameter from
+// is this state. If a link has such a rank, tell sends the frame to the link, and so to all ranks of the link.
+// Callers hold mu. tell does not visit linked ranks one by one, because tell is called for each lost rank, and
+// many ranks may be lost at once.
 func (s *Server) tell(k kind, body []byte, from RankState) {
 	frame := appendFrame(nil, k, body)
 	if s.near == nil {

@@ -72,8 +72,8 @@ type Session struct {
 	job     Job
 	shelf   []byte // mapped memory that has the book of the node, nil for none
 	carded  bool   // Exchange was called in this generation
-	// rejoined is true after the first rejoin frame. A process that was started in a generation after the
-	// first sends this frame in Exchange. A process that was started in the first generation sends the frame
+	// rejoined is true after the first rejoin frame. A process that replaces a lost rank and was not a spare
+	// sends this frame in Exchange. A spare, and a process that was started in the first generation, sends it
 	// in Renew.
 	rejoined bool
 	leaving  bool          // Finalize was called

@@ -23,8 +23,8 @@ type Vote struct {
 	// Generation is the generation of the job in which the communicator was made. Generation is not sent. A
 	// session that is in another generation refuses the vote.
 	Generation int
-	// Comm is the identity of the communicator. It is the same at all members, and no other
-	// communicator of the job has it.
+	// Comm is the identity of the communicator. It is the same at all members, and no other communicator of
+	// the same generation of the job has it.
 	Comm uint64
 	// Round counts the agreements of the communicator.
 	Round   uint32
@@ -45,8 +45,8 @@ type Decision struct {
 	// Epoch is the number of ranks of the job that had ended, without leaving the job, before the decision. A
 	// session gets the notices of these ends before the notice of the decision.
 	Epoch uint32
-	// Number is the number of the new communicator of PurposeShrink. No other communicator of the job
-	// has it.
+	// Number is the number of the new communicator of PurposeShrink. Within a generation of the job, a number
+	// is used again only after 1<<29 new communicators.
 	Number uint32
 	// Dead has, ascending, the members that had ended, without leaving the job, before the decision.
 	Dead []int

@@ -59,8 +59,10 @@ func (c *Comm) Ack() Group {
 // If a member has ended and a caller has not acknowledged this loss with Ack, every caller gets the
 // result together with a PeerError. The result is valid. If several such members have ended, the
 // PeerError names the member that ended first. If a member called Revoke before Agree, this rank knows
-// of the revocation when Agree returns. Any other error is returned at this rank only. Its cause is
-// the end of the view's context.Context, the end of the job, or a call of Close.
+// of the revocation when Agree returns. If some members call Shrink in place of Agree, every caller gets
+// ErrArgument. Any other error is returned at this rank only. Its cause is an Agree or Shrink of another
+// goroutine of this rank (ErrInUse), the end of the view's context.Context, the end of the job, or a
+// call of Close.
 //
 // The launcher computes the result, see package bootstrap. Agree sends no message in c.
 func (c *Comm) Agree(flags uint64) (uint64, error) {
@@ -106,7 +108,8 @@ func (c *Comm) Shrink() (*Comm, error) {
 }
 
 // Revoke ends the use of the communicator by all members: every operation on it ends with an error in
-// which errors.Is finds ErrCommBroken and cause. Operations under way end, too: at this rank at once,
+// which errors.Is finds ErrCommBroken and, at this rank, cause. The other members get the text of cause
+// and, if cause is a PeerError, a PeerError, too. Operations under way end, too: at this rank at once,
 // and at another member as soon as the notice of the revocation arrives. The launcher forwards the
 // notice even if this rank ends. A nil cause stands for ErrRevoked. A member that gives up an
 // operation calls Revoke if other members may wait for this member. Agree, Shrink, Ack, Failed and

@@ -84,8 +84,7 @@ func (m *memory) sleeper(s transport.Sleeper, home *affinity.Home) transport.Sle
 // nothing. released may be called with the engine's lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
-// lost takes back the leases of a rank that is down and whose process was reaped. lost may be
-// called with the engine's lock held.
+// lost takes back the leases of a rank that is down. lost may be called with the engine's lock held.
 func (m *memory) lost(rank int, cause error) {
 	m.arena.TakeBack(rank)
 	m.mu.Lock()

@@ -21,6 +21,9 @@ var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 //	Alloc              this rank     Close, SendBuffer       this rank after Close, the receiver after SendBuffer
 //	a Message          its sender    Close, SendBuffer       its sender
 //
+// The memory of a Message belongs to its sender only if the sender called SendBuffer on this node. Any
+// other Message has new memory of this process.
+//
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
 // GORUN_DEBUG=1, an access to memory of this rank through any slice faults if the Buffer was given
 // away or closed. If ranks share a process, such an access does not fault.
@@ -119,8 +122,8 @@ func (b *Buffer) dead() error {
 // receive can match the message; RecvMessage receives it without a copy. After an error the Buffer
 // still belongs to the caller.
 //
-// If the Buffer came with a message, its memory belongs to another rank. SendBuffer then first
-// copies it to memory of this rank.
+// If the Buffer came with a message, its memory may belong to another rank. SendBuffer then first
+// copies the contents to memory of this rank's arena.
 func SendBuffer[T any](c *Comm, b *Buffer, dest, tag int) error {
 	return c.sendBuffer(elementOf[T](), b, dest, tag)
 }
@@ -191,7 +194,7 @@ func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
 	return a.Confirm(given, reads)
 }
 
-// forward sends a Buffer whose memory belongs to another rank: it hands over a copy.
+// forward sends a Buffer that came with a message: it hands over a copy in this rank's arena.
 func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 	own, err := c.core.world.alloc(len(b.lease.Bytes))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrCheck is the error of a program that ran with GORUN_CHECK=1 and made mistakes in its use of this
-// package. The mistakes did no harm in that run.
+// package. The mistakes did not make that run fail.
 var ErrCheck = errors.New("check")
 
 // CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). errors.Is reports that
@@ -46,7 +46,7 @@ type check struct {
 	// mu guards the fields below it. No other lock is taken while mu is held.
 	mu      sync.Mutex
 	pending map[*watched]bool
-	open    map[any]string // objects to close or receive, each with the finding that is due if that is omitted
+	open    map[any]string // objects that must still be closed or received, each with the finding for its omission
 	found   map[string]int // how often each finding or note occurred
 	order   []string       // findings in the order of their first occurrence
 }

@@ -262,8 +262,8 @@ func (core *commCore) closed() bool {
 	return f != nil && f.err == ErrCommClosed //nolint:errorlint // see end
 }
 
-// Err returns nil while the communicator can be used, else ErrCommClosed or a
-// BrokenError.
+// Err returns nil while the communicator can be used. Otherwise it returns ErrCommClosed, a BrokenError,
+// ErrClosed for World.Comm after World.Close, or ErrComm if c is nil.
 func (c *Comm) Err() error {
 	if c == nil {
 		return ErrComm

@@ -16,8 +16,8 @@ import (
 const (
 	// envCMA set to 0 forbids copies by process_vm_readv.
 	envCMA = "GORUN_CMA"
-	// envCRC set to 0 omits the CRC of TCP connections if it is set at both sides. 1 adds it between ranks of one
-	// node, which have none by default.
+	// envCRC set to 0 at both sides omits the CRC of TCP connections. 1 adds the CRC in a job on one node, which
+	// has none by default.
 	envCRC = "GORUN_CRC"
 	// envCompress set to 0 disables compression of payload to other nodes. If it is not set, payload
 	// is compressed over slow links.
@@ -33,7 +33,7 @@ const (
 	envNetGiveUp = "GORUN_NET_GIVEUP"
 	// envRDMALibrary set to 1 makes libibverbs drive the adapters siw and rxe, too.
 	envRDMALibrary = "GORUN_RDMA_LIBRARY"
-	// envDebug set to 1 makes every access to memory that was given away fault.
+	// envDebug set to 1 makes every access to memory that was given away fault, if ranks are processes.
 	envDebug = "GORUN_DEBUG"
 	// envCheck set to 1 makes ranks check how the program uses this package, see CheckError.
 	envCheck = "GORUN_CHECK"
@@ -62,8 +62,8 @@ const (
 type toggles struct{ cma, crc, compress, rdmaLibrary, debug, check, explain bool }
 
 // readToggles reads the variables once, when a World begins, so that a value that is neither true nor false is an
-// error also where the rank does not come to use it. nodes is the number of nodes of the job. Between ranks of one
-// node, the bytes of a TCP connection never leave the memory of the host, so that they need no CRC.
+// error even if the rank never uses the variable. nodes is the number of nodes of the job. In a job on one node, the
+// bytes of a TCP connection never leave the memory of the host, so they need no CRC.
 func readToggles(nodes int) (toggles, error) {
 	t := toggles{cma: true, crc: nodes > 1, compress: true}
 	for _, v := range []struct {
@@ -111,7 +111,7 @@ func tuned(wait engine.WaitPolicy) (engine.WaitPolicy, error) {
 	return wait, err
 }
 
-// setDuration sets d to the value of an environment variable, if that is set.
+// setDuration sets d to the value of an environment variable, if the variable is set.
 func setDuration(d *time.Duration, name string) error {
 	text := setting(name)
 	if text == "" {

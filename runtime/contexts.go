@@ -51,8 +51,8 @@ type earlyNotice struct {
 
 // untoldMost bounds how many communicators a rank closes before it notifies the other members. Each
 // member gets one notice of all these communicators. A rank also notifies the other members as soon
-// as it has closed as many communicators as the latest closed communicator has members. So a Close
-// costs one notice on average.
+// as it has closed as many communicators as the latest closed communicator has members. So on average
+// a Close of a communicator of at most untoldMost members costs no more than one notice.
 const untoldMost = 32
 
 // add enters a communicator, and applies the notices that have arrived for it.
@@ -81,7 +81,7 @@ func (s *comms) add(core *commCore) {
 
 // findBroken returns the live communicator with this number, or nil if there is none. If identity is
 // not 0, the communicator must have this identity, too. If no live communicator has the number,
-// findBroken keeps the notice for a communicator with it that this rank may be about to make.
+// findBroken keeps the notice, because this rank may be about to make a communicator with the number.
 func (s *comms) findBroken(number uint32, identity uint64, by int, why *BrokenError) *commCore {
 	s.mu.Lock()
 	defer s.mu.Unlock()

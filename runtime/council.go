@@ -18,14 +18,15 @@ type council interface {
 
 var _ council = (*bootstrap.Session)(nil)
 
-// localCouncil is the council for ranks that are goroutines of this process.
+// localCouncil is the council for ranks that are goroutines of this process, and for the rank of a job
+// of one rank.
 type localCouncil struct {
 	worlds []*World
 	// way carries votes, revocations and notices between ranks and council. If way is nil, they
 	// arrive at once.
 	way localjob.Launcher
-	// silent reports whether a rank was killed, so that the council receives nothing from it any
-	// more.
+	// silent reports whether the council receives nothing from a rank, for example because the rank was
+	// killed.
 	silent func(rank int) bool
 
 	// mu guards state and dead. Notices to ranks are sent while mu is held, so that every rank gets

@@ -25,7 +25,7 @@ func (w *World) leaveComm(core *commCore) {
 	core.breaking.Lock() // so that the notice of a break is sent before the notice of the end
 	defer core.breaking.Unlock()
 	if core.number == 0 {
-		return // the engine has ended, because the World ends
+		return // the World ends, and World.Close ends the engine with all its contexts
 	}
 	first := core.number * contextStride
 	w.engine.CloseContexts(ErrCommClosed, first+contextUser, first+contextPrivate, first+contextControl, first+contextStream, first+contextPrivateStream)

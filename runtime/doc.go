@@ -57,8 +57,8 @@
 //
 // # Goroutines
 //
-// Every function may be called from any goroutine. A Request, a Matched message and a Persistent
-// belong to one goroutine at a time. All members of a communicator make its collective calls (Dup,
+// Every function may be called from any goroutine. A Request, a Matched message, a Persistent, a
+// Buffer and a Message belong to one goroutine at a time. All members of a communicator make its collective calls (Dup,
 // Split, NewShared) in the same order. Create is called only by the members of the new group.
 // Comm.Close is local and does not wait.
 //
@@ -80,7 +80,9 @@
 //
 // errors.Is and errors.As distinguish errors: PeerError for a lost rank,
 // TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the other errors of this
-// package. An error of one operation does not affect other operations.
+// package. An error of a send or a receive does not affect other operations. A collective operation
+// that fails at one member may break its communicator: then all operations on that communicator end
+// with ErrCommBroken.
 //
 // # Going on after a failure
 //
@@ -118,7 +120,7 @@
 // The following is for libraries that add operations on communicators, as package collectives does.
 // Programs do not need it:
 //
-//	messages of its own       [Comm.Private], [Label], [LabelMax], [LabelError],
+//	messages of their own     [Comm.Private], [Label], [LabelMax], [LabelError],
 //	                          [Comm.SendLabeled], [Comm.RecvLabeled], [Comm.SendRecvLabeled],
 //	                          [Comm.IsendLabeled], [Comm.IrecvLabeled]
 //	a state per communicator  [Comm.Attribute]
@@ -179,8 +181,9 @@
 //	GORUN_COMPARE=0       see package collectives
 //	GORUN_COLL_TABLE      see package collectives
 //
-// A variable with the value 1 or 0 here also has the other values of strconv.ParseBool, such as true and false.
-// Init returns an error for any other value.
+// A variable with the value 1 or 0 here also accepts the other values of strconv.ParseBool, such as true and false.
+// Init returns an error for any other value. For GORUN_REPRODUCIBLE and GORUN_COMPARE, which package collectives
+// reads, collective operations return this error.
 //
 // Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms. GORUN_SPIN=0
 // skips the phase of a wait in which the rank spins, and GORUN_YIELD=0 skips the phase in which the
@@ -188,7 +191,8 @@
 // processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
 // yields for 100us times the number of ranks per processor. A rank that spins measures its yields. If
 // these show that processes outside of the job need its processor, the rank stops spinning. As long as
-// such processes use the processor, the rank yields for up to 10ms.
+// such processes use the processor, the rank yields for up to 10ms. By default, the ranks of Local do
+// not spin, and yield for 20us.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the package of the standard library as goruntime.

@@ -25,7 +25,8 @@ var (
 	// ErrCommClosed is the error of operations on a communicator after Close.
 	ErrCommClosed = errors.New("communicator was closed")
 	// ErrInUse ends a collective operation that begins while another goroutine of the rank is in a
-	// collective operation on the same communicator. That other operation ends with ErrInUse, too.
+	// collective operation on the same communicator. That other operation ends with ErrInUse, too,
+	// unless it is Agree, Shrink, CreateIntercomm or a method of Intercomm.
 	ErrInUse = errors.New("communicator is in use")
 	// ErrComm is the error for a communicator that is nil or of the wrong kind.
 	ErrComm = errors.New("no communicator")
@@ -85,8 +86,8 @@ type TruncatedError = engine.TruncatedError
 //	Want   string // the layout of the elements of the receive
 type TypeMismatchError = engine.TypeMismatchError
 
-// MemoryError ends a RecvMessage of a message for which this rank has no memory. The message is
-// lost. No other message is affected. The fields of a MemoryError:
+// MemoryError ends a RecvMessage, RecvValue or Stream if this rank has no memory for the message. The
+// message is lost. No other message is affected. The fields of a MemoryError:
 //
 //	Source int   // the sender's rank in the communicator
 //	Tag    int   // the tag of the message
@@ -154,7 +155,7 @@ func (e *BrokenError) Unwrap() []error { return []error{ErrCommBroken, e.Cause} 
 type AbortError struct {
 	// Rank is the rank that aborted the job.
 	Rank int
-	// Code is the exit code that this rank passed to Abort.
+	// Code is the exit code that rank Rank passed to Abort; 1 if the rank failed without a call of Abort.
 	Code int
 	// Cause is the reason, or nil.
 	Cause error
@@ -190,8 +191,8 @@ func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e
 // Unwrap returns the cause.
 func (e *RankError) Unwrap() error { return e.Err }
 
-// HangError is the error of a LocalContext that was ended by its context.Context. errors.Is and
-// errors.As find its Cause in it.
+// HangError is the error of a LocalContext or LocalRespawn that was ended by its context.Context.
+// errors.Is and errors.As find its Cause in it.
 type HangError struct {
 	// Cause is the cause of the end of the context.Context.
 	Cause error

@@ -5,9 +5,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// fabric connects the ranks of different nodes. It is implemented by transport/rdma with its
-// providers. It is an interface so that programs for one node can be built without that package and
-// its imports, see fabric_none.go. Its methods are called with the engine's lock held.
+// fabric connects the ranks of different nodes. rdmaFabric implements it with transport/rdma and its
+// providers, and simulatedFabric implements it for simulations. It is an interface so that programs for
+// one node can be built without transport/rdma and its imports, see fabric_none.go. Its methods
+// are called with the engine's lock held.
 type fabric interface {
 	// way returns the transport that the engine polls. If that transport is closed, this rank leaves
 	// the network, and the connections end in an orderly way at the peers.

@@ -158,7 +158,7 @@ func (t *Intercomm) Local() *Comm {
 	return t.local
 }
 
-// RemoteSize returns the number of ranks of the other group, or 0 if t is nil.
+// RemoteSize returns the number of ranks of the other group, or 0 if Err returns ErrComm.
 func (t *Intercomm) RemoteSize() int {
 	if errors.Is(t.Err(), ErrComm) {
 		return 0
@@ -166,7 +166,7 @@ func (t *Intercomm) RemoteSize() int {
 	return t.size
 }
 
-// RemoteGroup returns the other group, or an empty group if t is nil.
+// RemoteGroup returns the other group, or an empty group if Err returns ErrComm.
 func (t *Intercomm) RemoteGroup() Group {
 	if errors.Is(t.Err(), ErrComm) {
 		return Group{}

@@ -84,8 +84,8 @@ func newRequest(c *Comm, reads, writes []byte, fn func(c *Comm) error, lent bool
 func NewPersistent(start func() Request) *Persistent { return &Persistent{launch: start} }
 
 // Break marks the communicator as broken. Operations on it, on its views and on its Private twin,
-// including those under way, end with an error in which errors.Is finds ErrCommBroken and cause.
-// They end at this rank at once, and at the other members as soon as the notice of the break
+// including those under way, end with an error in which errors.Is finds ErrCommBroken and, at this
+// rank, cause. They end at this rank at once, and at the other members as soon as the notice of the break
 // arrives. A collective operation calls Break when it gives up at this rank. Otherwise the members
 // that continue would wait for ever or match wrong messages. Only the first Break of a communicator
 // counts. Other members get at most the first 250 bytes of the text of cause. If cause is a

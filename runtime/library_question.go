@@ -18,13 +18,13 @@ var ErrNoAnswer = errors.New("no answer")
 // other members ask with Comm.Inquire.
 type Answerer interface {
 	// Answer returns information on a subject, at most AnswerMax bytes, or nil if it has none.
-	// Answer is called on a background goroutine and must not communicate.
+	// Answer is called on a goroutine that the runtime starts, and must not communicate.
 	Answer(subject uint64) []byte
 }
 
 // Describer is implemented by attributes of a communicator that describe the rank's current
 // operation for the report of a job that hangs. Doing returns a text such as "barrier, call 3, at
-// main.go:12", or "" if there is no operation. Doing is called on a background goroutine.
+// main.go:12", or "" if there is no operation. Doing is called on a goroutine of the runtime.
 type Describer interface{ Doing() string }
 
 // Explainer is implemented by attributes of World.Comm that add lines to the text which a rank

@@ -19,11 +19,10 @@ import (
 
 // Local runs fn on n ranks that are goroutines of this process, and returns when all have returned.
 // The ranks share heap memory, so the race detector sees their accesses. A rank fails if fn returns
-// an error or panics. Then the operations of the other ranks end with ErrAborted, and Local returns
-// only the first failure, as a *RankError; errors.Is and errors.As reach its cause. If no rank fails
-// but a rank or the node memory cannot be closed at the end, Local returns that error. Several such
-// errors are joined (errors.Join), with a *RankError for each rank; errors.As finds the *RankError
-// of the lowest rank.
+// an error or panics, or if the World cannot be closed after fn. Then the operations of the other ranks
+// end with ErrAborted, and Local returns only the first failure, as a *RankError; errors.Is and
+// errors.As reach its cause. If the node memory cannot be closed at the end, Local also returns that
+// error, joined with the failure if there is one (errors.Join).
 func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }
 
 // LocalContext is Local with a context.Context. When ctx ends, the operations of all ranks end with

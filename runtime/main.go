@@ -159,8 +159,8 @@ func begin(session *bootstrap.Session, life *localProcess) (*World, error) {
 	return w, err
 }
 
-// enter makes the World for the generation of the job that the session is in. If it fails, it
-// releases all that it has made. The error is bootstrap.ErrRenewed if the generation ends before all
+// enter makes the World for the generation of the job that the session is in. If the exchange of cards
+// fails, enter releases all that it has made. The error is bootstrap.ErrRenewed if the generation ends before all
 // ranks have joined it.
 func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, error) {
 	job := session.Job()

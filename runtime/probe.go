@@ -8,8 +8,8 @@ import (
 )
 
 // Probe waits until a message that matches source and tag can be received, and returns
-// its Status. The message stays in the queue, so that another goroutine may receive it
-// first. A probe of ProcNull returns at once.
+// its Status. The message stays in the queue, so another goroutine may receive it before
+// the caller does. A probe of ProcNull returns at once.
 func Probe(c *Comm, source, tag int) (Status, error) {
 	in, err := c.incoming(byteElement, nil, source, tag)
 	if err != nil || in.from.Peer == ProcNull {

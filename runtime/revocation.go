@@ -8,8 +8,8 @@ import (
 )
 
 // revocations holds the revocations by other ranks that the launcher has reported and on which this
-// rank has not acted yet. The revoking rank also sends a notice in its lane, behind its earlier
-// messages. This rank first waits for that notice, because acting at once could end an operation
+// rank has not acted yet. The revoking rank also sends a notice in its lane to this rank, after its
+// earlier messages. This rank first waits for that notice, because acting at once could end an operation
 // whose message was sent before the revocation.
 type revocations struct {
 	mu      sync.Mutex // guards pending; the engine's lock may be held when mu is taken

@@ -6,7 +6,8 @@ import (
 )
 
 // Send sends buf to dest and returns when buf may be changed. The Send of a large message waits for
-// the receiver. The Send of a small message does not.
+// the matching receive. The Send of a small message does not, unless the receiver has no room left for
+// unexpected messages.
 func Send[T any](c *Comm, buf []T, dest, tag int) error {
 	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)
 }

@@ -8,7 +8,7 @@ const (
 	AnySource = engine.AnySource
 	// AnyTag as the tag of a receive or probe matches every tag.
 	AnyTag = engine.AnyTag
-	// ProcNull is the null rank: a send to it does nothing, a receive from it returns at
+	// ProcNull is the null rank: a send to it does nothing, and a receive from it returns at
 	// once with source ProcNull, tag AnyTag and count 0.
 	ProcNull = -2
 	// Undefined as the color of a Split requests no communicator. It is also the result of

@@ -39,7 +39,7 @@ const (
 )
 
 // The window of a stream: bounds of the values and the bytes that are sent but not reported as taken by
-// a credit. If less than streamBytes/2 is not reported, the sender sends a value of any length.
+// a credit. While fewer than streamBytes/2 bytes are unreported, the sender may send a value of any length.
 const (
 	streamValues = 128
 	streamBytes  = 256 << 10
@@ -90,7 +90,7 @@ type flow struct{ values, bytes uint64 }
 // receives them by Stream. It sends at most 128 values and 256 KiB ahead of the receiver, or 128 KiB
 // and one longer value, and then waits until the receiver has taken some values. It returns nil when
 // the receiver has taken all values. If seq yields an error, or a value cannot be encoded, SendStream
-// returns the error. The receiver gets the values before the error, and then a StreamError.
+// returns the error. The receiver gets the values that precede the error, and then a StreamError.
 // SendStream returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the
 // receiver is lost; in both cases SendStream leaves the loop over seq at the next value. At any
 // time, at most one stream with the same tag may go from one rank to another. Streams do not match

@@ -31,10 +31,10 @@ type inflow struct {
 // result receives one stream. If source is AnySource, the loop receives the stream whose first
 // frame arrives first. The tag cannot be AnyTag. If the loop is slower than the sender, the sender
 // waits. If the stream fails, the last pair has an error. The error is a StreamError with the text
-// of the sender's error, a PeerError if the sender is lost, or a ValueError if a value cannot be
-// decoded. If the program leaves the loop early, the sender's SendStream ends with
-// ErrStreamStopped; the receiver does not wait for the end of SendStream. If source is ProcNull,
-// there are no values.
+// of the sender's error, a PeerError if the sender is lost, a ValueError if a value cannot be decoded,
+// a MemoryError if there is no memory for a value, or an error of c. If the program leaves the loop
+// early, the sender's SendStream ends with ErrStreamStopped; the receiver does not wait for the end of
+// SendStream. If source is ProcNull, there are no values.
 //
 //	for v, err := range runtime.Stream[Line](c, 0, 7) {
 //		if err != nil {

@@ -20,8 +20,8 @@ const (
 	// stalledAfter is the age of the youngest wait at which the rank reports its waits to the launcher.
 	// Operations fail before that time if the members of a communicator have called different operations.
 	stalledAfter = 1500 * time.Millisecond
-	// stacksMax bounds the text of the stacks of all goroutines that onlyIn examines. Its buffer has
-	// stacksLeast at first, which is enough for some 50 goroutines.
+	// stacksMax bounds the text, in bytes, of the stacks of all goroutines that onlyIn examines. The first
+	// buffer of onlyIn has stacksLeast bytes, which is enough for some 50 goroutines.
 	stacksMax   = 1 << 20
 	stacksLeast = 64 << 10
 )
@@ -52,7 +52,7 @@ type stalls struct {
 // A later attempt may succeed because another goroutine of the program has ended meanwhile.
 const pauseMax = 16 * time.Second
 
-// look reports to the launcher that the rank has waited for long. It reports the same waits a second
+// look reports to the launcher that the rank has waited for a long time. It reports the same waits a second
 // time when it is proven that only other ranks can end them. It returns the time until the next look.
 func (w *World) look(now time.Time) time.Duration {
 	w.engine.Tick(now)

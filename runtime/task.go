@@ -34,7 +34,7 @@ type task struct {
 	cancel context.CancelFunc
 	views  [2]Comm
 	comm   *Comm
-	// work is run, which the goroutine calls that takes it. lent is true if a Wait may take it.
+	// work holds the method run. The goroutine that takes work calls run. lent is true if a Wait may take work.
 	work engine.Work
 	lent bool
 

@@ -30,8 +30,9 @@ func RegisterCodec[T any](c Codec[T]) { value.Register[T](c) }
 // JSON is the Codec of encoding/json, for RegisterCodec.
 type JSON[T any] struct{ value.JSON[T] }
 
-// ValueError is the error for a value that could not be encoded or decoded. If it could not be encoded,
-// nothing was sent. If it could not be decoded, its message is lost. Other operations are not affected.
+// ValueError is the error for a value that could not be encoded or decoded. If the value could not be
+// encoded, it was not sent. If it could not be decoded, its message is lost. Other operations are not
+// affected.
 type ValueError struct {
 	// Op is the operation: "SendValue", "RecvValue", "BcastValue", ...
 	Op string

@@ -45,7 +45,7 @@ type World struct {
 	// localProcess of a rank of LocalRespawn, else nil.
 	local *localJob
 	life  *localProcess
-	// council sends votes and revocations to the launcher. deaths holds the ends of other ranks that
+	// council sends votes and revocations to the launcher. deaths holds the losses of other ranks that
 	// this rank knows of. rulings are the agreements under way.
 	council council
 	deaths  deaths
@@ -142,8 +142,8 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	return w, nil
 }
 
-// home returns the Home of the rank. It returns nil if the rank is a goroutine, if the node has enough processors, or if
-// other threads of the rank can run beside the one that waits.
+// home returns the Home of the rank. It returns nil if the rank is a goroutine, if the node has enough processors, or
+// if other threads of the rank can run beside the one that waits.
 func (w *World) home() *affinity.Home {
 	if w.local != nil || goruntime.GOMAXPROCS(0) > 1 {
 		return nil
@@ -216,8 +216,9 @@ func (w *World) abort(code int, reason string, why error) {
 }
 
 // Close leaves the job. It waits until every rank has called Close, because a peer may still read
-// this rank's memory. The World cannot be used afterwards. Main and Local call Close; a second call
-// is no error. After Resume, Close of any World of the process closes the newest World.
+// this rank's memory. The World cannot be used afterwards. Main and Local call Close. A further call
+// returns the result of the first call. After Resume, Close of any World of the process closes the
+// newest World.
 func (w *World) Close() error {
 	w = w.last()
 	w.closing.Do(func() { w.closeErr = w.leave() })

@@ -44,8 +44,8 @@ type agent struct {
 	left    chan struct{} // closed when the launcher is lost
 
 	// spawner starts ranks in later generations. It is nil if the job does not start ranks again. The
-	// launcher's link.Plan determines programs and place. Only the goroutine that executes run writes these
-	// fields.
+	// launcher's link.Plan determines programs, paths and place. Only the goroutine that executes run writes
+	// these four fields.
 	spawner  *spawner
 	programs []*app
 	paths    []string // paths of the executables of programs on this host

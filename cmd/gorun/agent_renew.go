@@ -43,7 +43,7 @@ func (a *agent) renew(body []byte) error {
 	return s.presentAll(started) // after the answer, which has the process IDs for the tags of the output
 }
 
-// settle replaces the ranks of the node by the ranks of a part, and returns the ranks that have to be
+// settle replaces the ranks of the node by the ranks of a link.Part, and returns the ranks that have to be
 // started. A rank that was on this host before gets the same processors again. A rank that is new here may use
 // all processors of the node.
 func (a *agent) settle(part *link.Part) (started []*rank, err error) {

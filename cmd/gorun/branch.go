@@ -17,8 +17,8 @@ import (
 
 // branches holds the commands by which an agent starts the agents below it in the tree of hosts. The standard
 // streams of a command carry the link between the launcher and the agent that the command starts. The agent on
-// this host passes the bytes of these streams on. The agent itself makes only one kind of frames for the agents
-// below: the frames for all ranks.
+// this host passes the bytes of these streams on. The agent itself sends the agents below only the frames for all
+// ranks and the files of -copy.
 type branches struct {
 	conn    *link.Conn
 	starts  chan func()

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// choicesMost is the largest number of jobs that the method described asks for their commands.
+// choicesMost is the largest number of jobs that choiceError.described lists with their commands.
 const choicesMost = 20
 
 // choiceError is the error if several jobs match the name that the user has given.

@@ -20,8 +20,8 @@ const containEnv = "GORUN_CONTAIN"
 //	           and for processes with GORUN_AGENT in their environment. A
 //	           process that clears its environment survives a kill -9 of gorun.
 //
-// With each containment, ranks get SIGKILL when gorun ends (Pdeathsig). If gorun is killed, a watchdog
-// (watchdog.go) kills the other processes of the job.
+// With each containment, ranks get SIGKILL when gorun ends (Pdeathsig). With cgroup and scan, a watchdog
+// (watchdog.go) kills the other processes of the job if gorun is killed.
 const (
 	containCgroup    = "cgroup"
 	containNamespace = "namespace"
@@ -45,8 +45,8 @@ type containment interface {
 	orders() []string
 }
 
-// newContainment returns the containment that containEnv names, or the best one. inside
-// reports whether this gorun is process 1 of its own PID namespace.
+// newContainment returns the containment that containEnv names, or the best one. If another gorun in a PID
+// namespace has to run the job, it returns outside. inside is true if this gorun is that other gorun.
 func newContainment(id string, inside bool) (containment, error) {
 	if inside {
 		return namespace{}, nil

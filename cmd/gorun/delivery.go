@@ -86,7 +86,7 @@ func (h *host) sendFile(i int, to []*host) error {
 			}
 		}
 		if !wanted {
-			return nil // all hosts in to are lost
+			return nil // all these hosts are lost
 		}
 		for _, t := range to {
 			t.files.take(n) // without effect for lost hosts

@@ -171,7 +171,8 @@ func differ(a, b link.Digest) bool {
 }
 
 // compare returns an error if gorun or a Go program on a host differs from the same program on this machine. If
-// another program differs, such as the shell of another distribution, compare only prints a message.
+// another program differs, such as the shell of another distribution, compare only prints a message. It ignores
+// hosts of another platform and, with -copy, differences of programs.
 func (j *job) compare(hosts []*host) error {
 	<-j.files.ready
 	var errs []error

@@ -10,12 +10,14 @@
 //
 //   - The exit code is the exit code of the first rank that failed, or 128+n if signal n ended that rank. It is
 //     86 after a deadlock, and 124 after -timeout. It is 125 for an error of gorun itself (bad flags, a failed
-//     build, no processes). It is 126 if a program cannot be executed, and 127 if a program does not exist.
+//     build, a process that cannot be created) and for a lost host. It is 126 if a program cannot be executed,
+//     and 127 if a program does not exist.
 //   - If a rank ends because gorun ends the job, gorun never reports that rank as the cause.
-//   - Output is byte-exact. Lines of different ranks do not mix. With -l, -prefix or -timestamp, each line
-//     starts with a tag. Without these flags, gorun adds nothing to the output.
+//   - Output is byte-exact. Lines of different ranks mix only if a line is very long or stays incomplete for long
+//     (splitter.go). With -l, -prefix or -timestamp, each line starts with a tag. Without these flags, gorun adds
+//     only the error that a failing rank reports.
 //   - No rank and no child of a rank outlives the job, in whatever way gorun or a rank ends. containment.go
-//     describes how gorun ensures this.
+//     describes how gorun ensures this, and the exception for the containment scan.
 //
 // On one machine, one process is both launcher and node agent. In this process, options.go parses the command
 // line, program.go finds or builds the programs, and node.go and spawn.go start the ranks. supervise.go has

@@ -21,7 +21,7 @@ const (
 // stallDefault is the default of -stall.
 const stallDefault = time.Minute
 
-// gather is how long the launcher collects reports before suspect examines them. If one rank computes for a
+// gather is how long the launcher collects reports before job.suspect examines them. If one rank computes for a
 // long time, all other ranks report at about the same time.
 const gather = 100 * time.Millisecond
 

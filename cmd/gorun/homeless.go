@@ -22,9 +22,9 @@ func (h *homeless) with(lost []*rank) []*rank {
 	return all
 }
 
-// awaitRoom lets lost ranks wait until a pod comes. Meanwhile it begins a generation in which the other ranks
-// wait for the cards of the lost ranks. In the old generation, the other ranks would try to reach the lost
-// ranks and fail.
+// awaitRoom lets lost ranks wait until a pod comes. If no other lost ranks wait already, awaitRoom begins a
+// generation in which the other ranks of the job wait for the cards of the lost ranks. In the old generation,
+// they would try to reach the lost ranks and fail.
 func (j *job) awaitRoom(lost []*rank, who string) error {
 	if j.homeless.late == nil {
 		next := bootstrap.Next{Cause: lost[0].how()}

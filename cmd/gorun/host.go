@@ -16,9 +16,9 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// host is another machine, or another part of this machine, on which an agent runs ranks of this job. At
-// first, a host is only a name. The launcher reaches its agent by a command, or the agent of a pod connects
-// to the launcher by itself.
+// host is a machine or a container on which an agent runs ranks of this job. It may be this machine. At first,
+// a host is only a name. The launcher reaches its agent by a command, or the agent of a pod connects to the
+// launcher by itself.
 type host struct {
 	job      *job
 	name     string
@@ -26,7 +26,7 @@ type host struct {
 	ranks    []*rank      // sorted by number; empty if another host's agent runs them. mu guards it while ranks run
 	slots    int          // number of processes that the host has room for
 	spares   map[*app]int // number of spares on the host, by program
-	here     bool         // the host is this machine
+	here     bool         // no other host starts the agent: the host is this machine, or a pod
 	installs bool         // the command is a shell, to which gorun is copied
 
 	via    *host   // the host whose agent runs the command, nil if this process runs it
@@ -208,7 +208,7 @@ func (h *host) expect(want link.Kind) ([]byte, error) {
 	return body, err
 }
 
-// exitDelay is how long ending waits for the exit of a command after the end of its output.
+// exitDelay is how long the method ending waits for the exit of a command after the end of its output.
 const exitDelay = 2 * time.Second
 
 // ending returns a text that describes how the connection has ended. err is the error of receiving.
@@ -289,7 +289,7 @@ func (h *host) kill() {
 	}
 }
 
-// resume ends the pause of the connection, see job.pause.
+// resume ends the pause of the connection (see job.pause).
 func (h *host) resume() { h.conn.Resume() }
 
 // probe asks the agent of h whether the agent of another host is on the same node. It returns "" if both are

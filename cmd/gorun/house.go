@@ -122,7 +122,7 @@ func (h *host) admit(r *rank) bool {
 	return true
 }
 
-// rehome moves a rank whose host was lost to host h. h has admitted the rank.
+// rehome moves a rank from its lost host to host h, which has admitted the rank.
 func (j *job) rehome(r *rank, h *host) {
 	old := r.remote
 	old.mu.Lock()

@@ -53,7 +53,7 @@ func (l layout) tag(from origin, which stream) func([]byte, time.Time) []byte {
 			part = append(part, l.pattern[i])
 			continue
 		}
-		i++ // setPrefix made sure that one of the following characters follows
+		i++ // setPrefix has checked that % is followed by one of the characters below
 		switch l.pattern[i] {
 		case 'r':
 			part = fmt.Appendf(part, "%*d", l.width, from.rank)

@@ -154,7 +154,7 @@ func (h *host) all() []*rank {
 	return h.ranks
 }
 
-// output passes a piece of a rank's output to job.output. If end is true, the stream ends.
+// output passes a piece of a rank's output to job.out. If end is true, the stream ends.
 func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 	which := streamOut
 	if from == link.Stderr {
@@ -274,7 +274,7 @@ func (j *job) strand(h *host) []*rank {
 	return lost
 }
 
-// inputThere starts to send standard input to the hosts whose ranks get it.
+// inputThere determines the hosts to which job.run sends standard input: those whose ranks get it.
 func (j *job) inputThere(kept []*host) {
 	only := j.opts.inputRank()
 	if inherit, feed := newStdin(j.opts.stdin, only); inherit == nil && feed == nil {
@@ -323,7 +323,7 @@ func sendInput(to []*host) {
 				h.conn.Send(link.KindInputEnd)
 				continue
 			}
-			h.input.take(n) // cannot fail: only this goroutine takes
+			h.input.take(n) // fails only for a lost host: only this goroutine takes
 			h.conn.Send(link.KindInput, buf[:n])
 		}
 		if n <= 0 || err != nil {

@@ -42,8 +42,8 @@ func endWithOutside() {
 	}()
 }
 
-// outside is the containment of a gorun that lets another gorun in a PID namespace run the job. Its methods
-// do nothing. Containments that need no resources embed it.
+// outside is the containment of a gorun that lets another gorun in a PID namespace run the job, and of a launcher
+// whose ranks all run under agents. Its methods do nothing. Containments that need no resources embed it.
 type outside struct{}
 
 func (outside) name() string                 { return containNamespace }

@@ -46,8 +46,8 @@ func (n *node) assign(ranks []*rank, bind placement.Kind) {
 	}
 }
 
-// bindRanks assigns processors to each rank. If each rank gets a core, bindRanks chooses processors to which no
-// other job has bound a rank. It reserves these processors until this process ends.
+// bindRanks assigns processors to each rank. With -bind-to core, bindRanks chooses processors to which no other
+// job has bound a rank. It reserves these processors until this process ends.
 func (n *node) bindRanks() error {
 	machine := n.machine
 	if n.bind == placement.Core {
@@ -116,8 +116,8 @@ func (n *node) fallBack(next containment, cause error) error {
 	return n.contain.make()
 }
 
-// startWatchdog starts a watchdog with the orders of the containment if the containment has orders. It
-// dismisses the watchdog that was started before.
+// startWatchdog starts a watchdog that cleans up the containment and the scratch directory, and dismisses the
+// watchdog that was started before. If there is nothing to clean up, startWatchdog does nothing.
 func (n *node) startWatchdog() error {
 	orders := n.contain.orders()
 	if n.scratch != "" {

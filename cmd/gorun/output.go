@@ -47,7 +47,7 @@ type output struct {
 
 	mu       sync.Mutex // guards the fields down to closed
 	sources  []*source  // by index in the epoll data; after run, only the copying goroutine uses it
-	errors   []*source  // by rank: the source behind whose output the rank's failure is written: standard error or, if merged, standard output
+	errors   []*source  // by rank: the source to which the rank's error is added: standard error or, if merged, standard output
 	chunks   []chunk    // output from agents, errors of ranks and new sources, in order
 	running  bool       // run was called
 	finished bool       // no rank is left
@@ -146,8 +146,8 @@ func (o *output) append(s *source) {
 	o.direct(s)
 }
 
-// direct makes s the source behind whose output the failure of its rank is written if s is standard error, or the first source of the
-// rank. Callers hold mu.
+// direct makes s the source to which the error of its rank is added if s is standard error or the first source of
+// the rank. Callers hold mu.
 func (o *output) direct(s *source) {
 	if o.errors[s.rank] == nil || s.which == streamErr {
 		o.errors[s.rank] = s
@@ -173,7 +173,8 @@ func (o *output) run(ranks []*rank) error {
 }
 
 // holdsLines reports whether an incomplete line is held back until the rest of the line comes or the line is
-// due. Lines need not be held back if they have no tags, and the job has only one rank or each rank has files of its own.
+// due. It returns false if lines have no tags and do not mix, because the job has only one rank or each rank has
+// files of its own.
 func (o *output) holdsLines() bool {
 	return o.layout.tagged() || (len(o.tails) > 1 && o.files == nil)
 }
@@ -365,8 +366,8 @@ func (o *output) fail(err error) {
 	}
 }
 
-// failure returns the error that fail has reported. It returns nil if there is none, or if it was received from the
-// channel broken before.
+// failure returns the error that fail has reported. It returns nil if there is none, or if the job has already
+// received the error from the channel o.broken.
 func (o *output) failure() error {
 	select {
 	case err := <-o.broken:

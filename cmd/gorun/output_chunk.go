@@ -2,8 +2,8 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// chunk is a piece of a rank's output: bytes that an agent has sent, the end of a stream, or the
-// error with which the rank ended.
+// chunk is a message to the copying goroutine: bytes that an agent has sent, the end of a stream, the error with
+// which a rank ended, a new source, or a new process of a rank.
 type chunk struct {
 	source *source
 	data   []byte // nil at the end
@@ -26,7 +26,8 @@ func (o *output) addFailure(rank int, text string, again bool) {
 	}
 }
 
-// moveFailure writes the error of a rank, after the output that is still in its pipe.
+// moveFailure writes the error of a rank, after the output that is still in its pipe. If c.again is true, the error
+// is only kept for the report of the rank's failure.
 func (o *output) moveFailure(c chunk) {
 	for c.source.fd >= 0 && o.read(c.source) {
 	}
@@ -88,8 +89,8 @@ func (o *output) rename(next *origin) {
 	}
 }
 
-// feed passes bytes that an agent has sent to their source. If data is empty, the stream ends. The output
-// owns data from now on.
+// feed passes data, which an agent has sent for the source s, to the copying goroutine. If data is nil, the stream
+// ends. The output owns data from now on.
 func (o *output) feed(s *source, data []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +106,7 @@ func (o *output) ring() {
 	}
 }
 
-// takeChunks writes the chunks that agents have sent, and reports whether no rank is left.
+// takeChunks acts on the chunks that have been queued, and reports whether no rank is left.
 func (o *output) takeChunks() (finished bool) {
 	var waste [64]byte
 	_, _ = unix.Read(o.wake[0], waste[:])

@@ -78,8 +78,8 @@ func (o *options) deal() error {
 // nodeDirectory contains a directory for each NUMA node of the machine.
 const nodeDirectory = "/sys/devices/system/node"
 
-// readMachine reads which of the processors in cpus belong to each NUMA node of the machine. A kernel without NUMA has no directory of
-// nodes.
+// readMachine determines which of the processors in cpus belong to each NUMA node of the machine. A kernel without
+// NUMA has no directory of nodes.
 func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
 	// Glob with a pattern for the cpulist files would read the directory of each node, which has
 	// hundreds of entries.

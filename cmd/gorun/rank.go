@@ -12,8 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// rank is the state of one rank in gorun. The fields down to started are set before supervision begins. From
-// then on, only the supervising goroutine uses the fields below started.
+// rank is the state of one rank in gorun. The fields down to started are set before supervision begins, and again
+// when the rank is started again. While the launcher supervises the job, only its supervising goroutine uses the
+// fields below started. In an agent, agent.mu guards those that change when the rank ends.
 type rank struct {
 	number  int
 	local   int // number among the ranks of its node

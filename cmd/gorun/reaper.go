@@ -22,7 +22,7 @@ type children struct {
 	mu      sync.Mutex // guards what follows; held while a rank is started again
 	byPID   map[int]*rank
 	reaping bool
-	started int // number of ranks that were started again
+	started int // number of ranks that were started again, and of spares
 }
 
 // begin registers the processes of the ranks that the job begins with.
@@ -35,8 +35,8 @@ func (c *children) begin(ranks []*rank) {
 	}
 }
 
-// start starts a rank again and registers its process. If the reaper has ended, start starts the reaper
-// again.
+// start starts a rank again, or a spare, and registers its process. If the reaper has ended, start starts the
+// reaper again.
 func (c *children) start(r *rank, spawn func(*rank) error, reap func()) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,14 +72,14 @@ func (c *children) find(pid int) *rank {
 	return r
 }
 
-// count returns how many ranks were started again.
+// count returns how many ranks were started again, plus the number of spares that were started.
 func (c *children) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.started
 }
 
-// end returns false if a rank was started after count had returned the value started. Otherwise end marks the
+// end returns false if a process was started after count had returned the value started. Otherwise end marks the
 // reaper as ended and returns true.
 func (c *children) end(started int) bool {
 	c.mu.Lock()
@@ -97,7 +97,7 @@ func (n *node) beginReaping() {
 }
 
 // reap waits for every child of this process, including orphans that became its children, and
-// reports those that are ranks. It ends when there are no more children.
+// reports those that are ranks or spares. It ends when there are no more children.
 func (n *node) reap() {
 	for {
 		started := n.children.count()

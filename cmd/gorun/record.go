@@ -32,8 +32,8 @@ func (s *spawner) mapRecord(r *rank) {
 	}
 }
 
-// mapRecords maps the records of all ranks of the node that have not ended. In a later generation, ranks that go on
-// record in the node memory of that generation as soon as they have entered it.
+// mapRecords maps the records of all ranks of the node that have not ended. In a later generation, a rank that
+// continues writes its record in the node memory of that generation as soon as it has entered the generation.
 func (s *spawner) mapRecords() {
 	for _, r := range s.node.ranks {
 		if r.ended.IsZero() {
@@ -76,8 +76,8 @@ func (r *rank) closeRecord(x exit) []string {
 	return last
 }
 
-// recorded returns the last operations of a rank that this process has started, a line each, the
-// oldest first. It returns nil if the rank has recorded none.
+// recorded returns the last operations of a rank that this process has started, a line each: first those on
+// messages, then those of libraries, each from the oldest to the newest. It returns nil if there are none.
 func (r *rank) recorded(now time.Time) []string {
 	if r.record == nil {
 		return nil

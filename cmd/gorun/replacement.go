@@ -50,7 +50,7 @@ func (v visit) prepare(at int) visit {
 	return v
 }
 
-// replace makes a pod that was started again the host with the pod's number.
+// replace replaces the host with the number v.number by v.host, the pod that was started again.
 func (j *job) replace(v visit, at int) {
 	h := v.host
 	h.readDone, h.way = make(chan struct{}), bootstrap.NewLink(down{h.conn})

@@ -51,7 +51,7 @@ type reportRank struct {
 	UserSeconds   float64   `json:"user_seconds"`
 	SystemSeconds float64   `json:"system_seconds"`
 	MaxRSSBytes   int64     `json:"max_rss_bytes"`
-	// Doing is the rank's last report of blocked operations, after QUIT or -timeout.
+	// Doing is the rank's last report of blocked operations, for example after QUIT or -timeout.
 	Doing *bootstrap.Doing `json:"doing,omitempty"`
 }
 

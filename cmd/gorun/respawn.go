@@ -22,7 +22,8 @@ const (
 	// restartsMax bounds N in respawn=N. A rank keeps the node memory of all generations mapped, so that all
 	// generations must fit in its 47 bits of addresses.
 	restartsMax = 10000
-	// stillbornMax is how many consecutive processes of a rank may end before they join the job.
+	// If stillbornMax consecutive processes of a rank have ended before they joined the job, the rank is not
+	// started again.
 	stillbornMax = 2
 )
 
@@ -33,7 +34,8 @@ type restarts struct {
 	// generation is the number of the generation of a job on hosts. It exceeds count if ranks had
 	// to wait for a host.
 	generation int
-	// unused counts, by program, the spares that have ended since a spare last became a rank.
+	// unused counts, by program, the spares that have ended or could not be started since a spare last became a
+	// rank.
 	unused map[*app]int
 }
 
@@ -193,8 +195,8 @@ func (j *job) renew(lost []*rank) error {
 
 // renew makes the resources that the ranks of the next generation share on this node. Then it calls begin,
 // which calls mapRecords and begins the generation. Finally, renew starts the lost ranks. It uses the processes
-// of spares until no spare is left. The caller has already set s.describe and the ranks of the node for the next
-// generation. It then calls presentAll, also after an error.
+// of spares until no spare is left. Before the call, the caller sets s.describe and the ranks of the node for the
+// next generation. After the call, the caller calls presentAll, also after an error.
 func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
 	if err := s.share(); err != nil {
 		return err

@@ -16,8 +16,8 @@ var rshDefault = []string{"ssh", "-x", "-T", "-oBatchMode=yes", "-oConnectTimeou
 // rshHost stands for the host in -rsh.
 const rshHost = "%h"
 
-// splitCommand splits the value of -rsh or -build-flags into words as a shell does: at blanks,
-// with '...', "..." and backslashes.
+// splitCommand splits the value of -rsh or -build-flags into words as a shell does: at blanks, with '...', "..."
+// and backslashes. Unlike in a shell, a backslash within "..." quotes every character.
 func splitCommand(text string) ([]string, error) {
 	var words []string
 	var word []byte

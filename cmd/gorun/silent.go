@@ -18,8 +18,8 @@ func (j *job) silent() (ranks []int) {
 	return ranks
 }
 
-// tellSilent prints which ranks have not answered and, of ranks on this machine, in which state their processes
-// are.
+// tellSilent prints which ranks have not answered, and which of their processes on this machine cannot run (see
+// haltOf).
 func (j *job) tellSilent(ranks []int) {
 	var halted []string
 	for _, rank := range ranks[:min(len(ranks), recordedMost)] {

@@ -10,9 +10,9 @@ import (
 )
 
 // While the job runs, gorun sleeps in calls that release their P (the processor of Go's scheduler) before
-// they block. The scheduler's monitor would examine a P in such a call every 20 us for 10 ms, on a processor
-// of a rank that has just started. In a measurement, the monitor took a sixth of that processor's time. Waits
-// in Go's network poller (connections, the watchdog's pipe) hold no P in any case.
+// they block. If a call kept its P, the scheduler's monitor would examine that P every 20 us for 10 ms, on a
+// processor of a rank that has just started. In a measurement, the monitor took a sixth of that processor's time.
+// Waits in Go's network poller, for example on connections, hold no P in any case.
 
 // childInfo is the part of siginfo_t that waitid(2) fills, on 64-bit Linux.
 type childInfo struct {

@@ -212,8 +212,8 @@ func (s *spawner) startRank(r *rank) error {
 	return nil
 }
 
-// present passes the socket and the output pipes of a rank to the functions of wiring. Its process has been started
-// before, because tags have the process ID.
+// present passes the socket and the output pipes of a rank to the functions of wiring. The rank's process must
+// have been started, because tags contain the process ID.
 func (s *spawner) present(r *rank) error {
 	go s.wires.serve(r)
 	held := r.held
@@ -285,7 +285,7 @@ func (f *rankFiles) closeChild() {
 	}
 }
 
-// rankFiles makes the descriptors of a rank. The rank keeps gorun's ends of the pipes and the socket.
+// rankFiles makes the descriptors of a rank. It stores gorun's ends of the output pipes and the socket in r.
 func (s *spawner) rankFiles(r *rank) (*rankFiles, error) {
 	f := &rankFiles{}
 	stdin, err := s.stdinOf(r, f)
@@ -348,7 +348,7 @@ func (s *spawner) outputPipe(r *rank, which stream, f *rankFiles) (*os.File, err
 	}
 	write := os.NewFile(uintptr(p[1]), "output")
 	f.owned = append(f.owned, write)
-	// The pipe is nonblocking because its reader reads other pipes, too.
+	// The reading end is nonblocking, because its reader reads other pipes, too.
 	if err := unix.SetNonblock(p[0], true); err != nil {
 		return nil, fmt.Errorf("output pipe: %w", err)
 	}

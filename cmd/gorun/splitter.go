@@ -54,9 +54,9 @@ func (s *splitter) due() time.Time {
 	return quiet
 }
 
-// dueAmong does the same as due if other streams write, too. others is the time of their last write. The
-// start of a line would mix with the lines of the other streams. The start of a line therefore waits until the
-// other streams are quiet.
+// dueAmong returns the time at which the start of a line has to be written if other streams write, too. others is
+// the time of their last write. The start of a line would mix with the lines of the other streams. It therefore
+// waits until the other streams are quiet, but at most crowdAgeMax.
 func (s *splitter) dueAmong(others time.Time) time.Time {
 	due, quiet, old := s.due(), others.Add(crowdDelay), s.since.Add(s.stall+crowdAgeMax)
 	switch {

@@ -57,7 +57,7 @@ func interpreter(program string) (name string, script bool) {
 		return "", false
 	}
 	defer func() { _ = f.Close() }()
-	line, _ := bufio.NewReader(f).ReadString('\n') // without a newline, the line is what there is
+	line, _ := bufio.NewReader(f).ReadString('\n') // without a newline, the whole file is the line
 	line, script = strings.CutPrefix(strings.TrimSuffix(line, "\n"), "#!")
 	name, _, _ = strings.Cut(strings.TrimLeft(line, " \t"), " ")
 	return name, script

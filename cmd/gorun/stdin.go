@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// stdinFeed copies standard input to the ranks that get it. If only one rank gets standard input, and standard
-// input is not a terminal, the rank inherits it and gorun copies nothing. A rank cannot read from a terminal,
-// because ranks are in process groups of their own.
+// stdinFeed copies standard input to the ranks of this machine that get it. If only one rank gets standard input,
+// the rank is not remote, and standard input is not a terminal, the rank inherits standard input and gorun copies
+// nothing. A rank cannot read from a terminal, because ranks are in process groups of their own.
 type stdinFeed struct {
 	all  bool
 	only int // the rank that gets standard input, if all is false
@@ -118,8 +118,7 @@ func (f *stdinFeed) end() {
 	f.more.Broadcast()
 }
 
-// trim releases the input that all sinks have got, apart from closed sinks. Callers hold
-// mu.
+// trim releases the input that every open sink has got. Callers hold mu.
 func (f *stdinFeed) trim() {
 	end := f.base + len(f.data)
 	low := end

@@ -7,9 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// unusedMax is the maximum number of consecutive spares of a program that cannot be started or end without becoming a
-// rank. After that,
-// gorun starts no more spares of the program, because they would end, too.
+// unusedMax is the maximum number of consecutive spares of a program that cannot be started, or end without becoming
+// a rank. After that, gorun starts no more spares of the program, because they would probably end, too.
 const unusedMax = 5
 
 // dealSpares assigns the spares of each program to hosts. The number per program is opts.spares. Each spare
@@ -149,8 +148,8 @@ func (j *job) addSpare(program int) bool {
 // used records that a spare of a program has become a rank.
 func (j *job) used(a *app) { delete(j.restarts.unused, a) }
 
-// unused records that a spare could not be started, or has ended before it became a rank. It prints what,
-// which describes this.
+// unused records that a spare could not be started, or has ended before it became a rank. It prints the argument
+// what, which describes the event.
 func (j *job) unused(a *app, what string) {
 	if j.restarts.unused == nil {
 		j.restarts.unused = map[*app]int{}
@@ -173,7 +172,7 @@ func (j *job) spareReaped(x exit) {
 	j.restock()
 }
 
-// absence is the report of an agent that a spare has ended.
+// absence is the report of an agent that a spare has ended or could not be started.
 type absence struct {
 	host *host
 	link.SpareEnded

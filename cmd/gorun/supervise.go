@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// dumpDelay bounds the wait for the ranks' reports before a timeout ends the ranks.
+// dumpDelay bounds the wait for the reports that job.ask requests from the ranks.
 const dumpDelay = time.Second
 
 // quitAgain is the time after a SIGQUIT in which gorun passes a second SIGQUIT on to the ranks. The ranks

@@ -12,14 +12,14 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// radixEnv is the environment variable with the number of agents that one process starts. The process is the
-// launcher or an agent. The default number is radixDefault.
+// radixEnv is the environment variable with the largest number of agents that one process, the launcher or an
+// agent, starts. The default is radixDefault.
 const (
 	radixEnv     = "GORUN_RADIX"
 	radixDefault = 32
 )
 
-// radix returns the number of agents that one process starts.
+// radix returns the largest number of agents that one process starts.
 func radix() (int, error) {
 	text, set := os.LookupEnv(radixEnv)
 	if !set || text == "" {
@@ -32,7 +32,7 @@ func radix() (int, error) {
 	return n, nil
 }
 
-// grow arranges the hosts in a tree if there are more hosts than the number of agents that one process
+// grow arranges the hosts in a tree if there are more hosts than the largest number of agents that one process
 // starts. The launcher itself starts the agents on this machine. It also starts the agents that it reaches by a
 // command of a scheduler. The scheduler spreads the load itself, and only the launcher knows the allocation on
 // which the command depends.
@@ -58,7 +58,7 @@ func (j *job) grow() error {
 	return nil
 }
 
-// nextTo returns the hosts whose commands this process itself runs.
+// nextTo returns the hosts that this process reaches directly, not through another host.
 func nextTo(hosts []*host) []*host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h *host) bool { return h.via != nil })
 }

@@ -51,8 +51,9 @@ func (v *verdict) blame(f failure) {
 }
 
 // root finds the failure that has caused the first failure, and returns its index in the slice later. It
-// returns -1 if the first failure has no known cause. It also returns -1 if the causes form a cycle, as
-// when two ranks have lost their connection and each names the other, so that the first failure counts.
+// returns -1 if the first failure has no known cause. It also returns -1 if the chain of causes leads back to the
+// first failure, so that the first failure counts. An example is two ranks that have lost their connection, each
+// of which names the other.
 func (v *verdict) root() int {
 	at, f := -1, v.first
 	for range v.later {
@@ -86,8 +87,8 @@ func (v *verdict) trace() {
 	}
 }
 
-// decide determines the failure that counts. If no signal of the user ended the job, it removes the losses of
-// ranks from which the program has recovered.
+// decide determines the failure that counts. If no signal of the user ended the job, decide removes each loss of a
+// rank from which the program has recovered.
 func (v *verdict) decide() {
 	for v.first != nil {
 		v.trace()

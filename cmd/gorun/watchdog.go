@@ -19,7 +19,7 @@ import (
 // scratchPrefix is the start of the name of every scratch directory.
 const scratchPrefix = "gorun-"
 
-// watchdogPID is the process ID of the watchdog, 0 before it is started. It is set once, before any
+// watchdogPID is the process ID of the watchdog that was started last, 0 before the first one. It is set before any
 // rank starts.
 var watchdogPID int
 

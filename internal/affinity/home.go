@@ -6,9 +6,9 @@ import (
 )
 
 // Home is the processor of a rank on a node with more ranks than processors. Consecutive ranks have the same
-// processor, as with gorun -bind-to core. Home does not bind the rank. It moves a thread that yields back to this
-// processor, if another process runs on the thread's present processor. Afterwards the kernel may move the thread
-// again, for example if the rank computes and another processor is idle.
+// processor, as with gorun -bind-to core. Home does not bind the rank. If a yield of a thread lets another process run
+// on the thread's present processor, Home may move the thread to the rank's processor. Afterwards the kernel may move
+// the thread again, for example if the rank computes and another processor is idle.
 type Home struct {
 	index      int // of the rank's processor among the processors of the node
 	processors int // number of processors of the node

@@ -2,5 +2,5 @@
 
 package affinity
 
-// enter does nothing, because other systems do not bind threads to processors.
+// enter does nothing, because gorun moves threads to processors only on Linux.
 func (*Home) enter() {}

@@ -22,7 +22,7 @@ type texts struct {
 	known map[string]uint8 // the numbers of the texts
 	// places caches the texts of the lines of program counters. An entry has the program counter in its high
 	// 56 bits and the number of the text in its low 8 bits. The number is 0 if the function does not belong
-	// to the program.
+	// to the program, or if there was no room for the text.
 	places [1 << placesBits]uint64
 	// stacks caches the Sites of stacks. An entry has 48 bits of the stack's hash, and the Site in the low 16
 	// bits. 0 is an unused entry.
@@ -70,7 +70,7 @@ func (r *Recorder) PlaceOf(stack *callsite.Site) Site {
 
 // hashOf returns a hash of a stack. It multiplies each return address by an odd number, which the processor
 // does in parallel, and adds the products. Of the hash, 48 bits are compared. For two different stacks, these
-// bits are equal with a probability of 10^-14.
+// bits are equal with a probability of about 2^-48.
 func hashOf(s *callsite.Site) uint64 {
 	h := uint64(s[0])*hashFactor + uint64(s[1])*0xbf58476d1ce4e5b9 + uint64(s[2])*0x94d049bb133111eb
 	h += uint64(s[3])*0xff51afd7ed558ccd + uint64(s[4])*0xc4ceb9fe1a85ec53 + uint64(s[5])*0xd6e8feb86659fd93
@@ -78,8 +78,8 @@ func hashOf(s *callsite.Site) uint64 {
 }
 
 // Place returns the Site of the innermost line of the program in a stack and the next outer line of the
-// program. stack has the form of a result of goruntime.Callers. Place allocates only for a line that it has not
-// seen before.
+// program. stack has the form of a result of goruntime.Callers. Place allocates only for a program counter that is
+// not in the cache.
 func (r *Recorder) Place(stack []uintptr) Site {
 	var site Site
 	for _, pc := range stack {

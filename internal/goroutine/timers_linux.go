@@ -56,7 +56,8 @@ const (
 
 	word = 8 // bytes of a word
 	// timerAt is the offset of runtime.timer in runtime.timeTimer, to which a *time.Timer points. The constants
-	// after it are the indices of fields of runtime.timer in words.
+	// from timerFlags to timerHeap are the indices in words of fields of runtime.timer, and timerWords is the
+	// number of words that are read.
 	timerAt    = 2 * word
 	timerFlags = 1 // bits 24-31 are not 0 if the timer belongs to a bubble
 	timerWhen  = 3

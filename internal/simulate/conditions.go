@@ -25,9 +25,9 @@ type Conditions struct {
 	Stall     time.Duration
 	// Connect is the longest time until a connection is established.
 	Connect time.Duration
-	// BreakRate is the probability that the connection is lost when a message is sent. After the loss, no
-	// message arrives and no operation is accepted between the two ranks for up to Outage. Messages that were
-	// in flight arrive afterwards.
+	// BreakRate is the probability that the connection is lost when a message is sent or a Get or Put begins.
+	// After the loss, no message arrives and no operation is accepted between the two ranks for up to Outage.
+	// Messages that were in flight arrive afterwards.
 	BreakRate float64
 	Outage    time.Duration
 

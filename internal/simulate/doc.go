@@ -62,17 +62,17 @@
 //
 // The tests find all ten of these breaks of the engine, with -short:
 //
-//	break                                               found by
-//	a synchronous send is not told of its match         exchange
-//	a withdrawn envelope is still matched               exchange
-//	a cancelled receive stays posted                    exchange
-//	the end of a Get is not told to the sender          exchange
-//	what is posted for a lost peer waits for ever       survive
-//	probes are not told of a loss                       survive, a regression seed
-//	the credit of a cancelled queued send is lost       exchange, TestSeedRepeatsTheRun
-//	credit that came back is not told to its peer       exchange, TestSeedRepeatsTheRun
-//	the youngest of the receives that match is taken    exchange
-//	an empty rendezvous is not acknowledged             collectives
+//	break                                                          found by
+//	a synchronous send is not told of its match                    exchange
+//	a withdrawn envelope is still matched                          exchange
+//	a cancelled receive stays posted                               exchange
+//	the end of a Get is not told to the sender                     exchange
+//	what is posted for a lost peer waits for ever                  survive
+//	probes are not told of a loss                                  survive, a regression seed
+//	the credit of a cancelled queued send is lost                  exchange, TestSeedRepeatsTheRun
+//	credit that came back is not told to a peer that waits for it  exchange, TestSeedRepeatsTheRun
+//	the youngest of the receives that match is taken               exchange
+//	an empty rendezvous is not acknowledged                        collectives
 //
 // Program resume finds all ten of the following breaks of the restart of ranks, most of them within a second.
 // Regression seeds find the first two breaks:

@@ -63,8 +63,8 @@ func (g *generation) Explain(rank, peer int) string {
 func (g *generation) pair(from, to int) *pair { return g.pairs[from*len(g.ranks)+to] }
 
 // vanish schedules, for each other rank of the generation, the event at which that rank notices the loss of
-// d. The event comes after all messages of d have arrived, at most the time notice later. If lossy is true, the
-// event may come before these messages have arrived. The caller holds the network's lock.
+// d. The event comes after all messages of d have arrived, with a delay of at most the duration notice. If
+// lossy is true, the event may come before these messages have arrived. The caller holds the network's lock.
 func (d *node) vanish(cause error, notice time.Duration, lossy bool) {
 	net := d.in.net
 	for _, other := range d.in.ranks {

@@ -64,9 +64,9 @@ func (s *System) publish(pid *actor.PID, m, message any) {
 	s.DeadLetter.SendUserMessage(pid, message)
 }
 
-// letterTime is the time after which a *runtime.Message is released that only protoactor has published as a
-// dead letter. Subscribers may use the message before. protoactor does not tell when the last subscriber has
-// handled an event.
+// letterTime is the time for which a *runtime.Message stays valid if only protoactor has published it as a dead
+// letter. Subscribers may use the message during this time. After it, the message is released. protoactor does
+// not tell when the last subscriber has handled an event.
 const letterTime = time.Second
 
 // releaseLetters subscribes to protoactor's dead letters, and releases the arena memory of those that did not

@@ -19,10 +19,10 @@
 //		...
 //	})
 //
-// A System is a protoactor ActorSystem, so programs written for protoactor run unchanged; only the
-// way to get PIDs differs. A System is made on first use. A program that does not import this package
-// still contains protoactor, because transport/rdma uses it for its connections. With the build tag
-// gorun_shm such a program does not contain protoactor (docs/adr/0012).
+// A System is a protoactor ActorSystem, so actors that were written for protoactor need no change;
+// only the way to get PIDs differs. A System is made on first use. A program that does not import
+// this package still contains protoactor, because transport/rdma uses it for its connections. With
+// the build tag gorun_shm such a program does not contain protoactor (docs/adr/0012).
 //
 // # Addresses
 //
@@ -53,11 +53,12 @@
 //
 // A T arrives as a T, and a *T arrives as a *T. A short *T that arrives shares an allocation of up to
 // 512 bytes with other values of the same type from the same rank. A reference to one of these values
-// keeps the whole allocation in memory. The number types and bool are registered. A type that is
-// defined as one of these types, such as time.Duration (an int64), is not registered. A message of
-// any other type becomes a dead letter at the sender with the reason ErrUnregistered. The sender must
-// not change a message, including the bytes of a []byte, after it was sent. A message that
-// needs arena memory and is too large for the arena becomes a dead letter, too.
+// keeps the whole allocation in memory. The types bool, int, int32, int64, uint, uint32, uint64,
+// float32 and float64 are registered. A type that is defined as one of these types, such as
+// time.Duration (an int64), is not registered. A message of any other type becomes a dead letter at
+// the sender with the reason ErrUnregistered. The sender must not change a message, including the
+// bytes of a []byte, after it was sent. A message that needs arena memory and is too large for the
+// arena becomes a dead letter, too.
 //
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which
 // they were sent, and each message arrives once.
@@ -78,8 +79,8 @@
 // The messages that wait for an actor are bounded in bytes. Config.Mailbox is the bound for the
 // messages from the actor's own rank. For every other rank, 256 KiB is the bound for the messages
 // from that rank. Every message counts a fixed number of bytes. The bytes of a message of another rank
-// count as they were sent, but at most 64 KiB of a message. Of the messages from the own rank, only
-// those of the types []byte, string and *runtime.Message count their length, too. Beyond these bounds
+// count as they were sent, but at most 64 KiB of a message. Of the messages from the actor's own rank,
+// only those of the types []byte, string and *runtime.Message count their length, too. Beyond these bounds
 //
 //   - a Tell of an actor does not block. The message waits in the sending actor's outbox, and that
 //     actor does not run until its outbox is empty. If the outbox exceeds Config.Outbox bytes,
@@ -87,11 +88,11 @@
 //   - a Tell of any other goroutine waits.
 //
 // A router, or the PID of an actor of SpawnAmong, forwards the messages of other ranks at once. If a
-// message has one receiver, which is of the router's rank, the message counts against the 256 KiB of the
-// router until the receiver takes it. So one receiver that takes no messages ends up with all of these
-// 256 KiB, and then stops the senders of other ranks to this router, also if their messages are for other
-// receivers. The messages that a router forwards to further ranks, to another router or to several
-// receivers are not bounded.
+// message has one receiver, which is of the router's rank, the message counts against the 256 KiB that the
+// sender's rank has at the router, until the receiver takes the message. So the messages for one receiver
+// that takes none can use up all of these 256 KiB. Then the senders of that rank to this router wait, even
+// if their messages are for other receivers. The messages that a router forwards to further ranks, to
+// another router or to several receivers are not bounded.
 //
 // A rank that has not called Of stores messages for its actors, up to 4 MiB and for 30 s. Messages
 // beyond 4 MiB become dead letters at their senders with the reason ErrNoActors. After 30 s, all

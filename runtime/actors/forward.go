@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 )
 
-// forwarder is a Process without mailbox that forwards messages to actors. A message of another rank keeps its
+// forwarder is a Process without a mailbox that forwards messages to actors. A message of another rank keeps its
 // credit until the receiver takes it, if the message has one receiver and the receiver's mailbox is of this rank
 // and of this package. Otherwise the forwarder returns the credit at once.
 type forwarder interface {

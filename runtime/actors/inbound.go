@@ -49,7 +49,7 @@ type arrivalDetails struct {
 	stream *engine.Stream
 	large  bool  // bytes is the announcement of a long message
 	pull   *pull // the receive of the long message
-	err    error // the reason, if the arrival is to become a dead letter
+	err    error // the reason, if the arrival is to become a dead letter; the cause of an arrivalLost
 }
 
 // withDetails returns a.details, which it allocates if it is nil.
@@ -151,7 +151,7 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 
 // plain is the fast path for the most frequent messages. The message must be of a type that is
 // decoded by copying. A message of a stream must have an empty head, or a head that contains only the
-// sender, which must be an actor of the peer. A message without stream must be an answer, with only
+// sender, which must be an actor of the peer. A message without a stream must be an answer, with only
 // the future's name in its head. For any other message, and for a malformed message, plain returns false.
 func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]

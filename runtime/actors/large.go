@@ -231,9 +231,8 @@ func (l *pull) end(s *System) {
 }
 
 // there reports whether the arrival need not wait any more: it has no long message, or the long message
-// has been received or lost. If the message was received, there stores it in the arrival. If the message
-// was lost with its sender, the later messages of the stream are discarded, too, so that the actor sees
-// no gap.
+// has been received or lost. The call stores a received message in the arrival. If the message was lost
+// with its sender, the later messages of the stream are discarded, too, so that the actor sees no gap.
 func (a *arrival) there() bool {
 	if a.details == nil || a.details.pull == nil {
 		return true

@@ -347,8 +347,8 @@ func (m *mailbox) invokeSystem(message any) {
 }
 
 // notice checks whether the actor has stopped. If the actor has stopped, notice sets dead, and
-// messages that still wait for the actor become dead letters. It returns true if an earlier call has not done
-// so.
+// messages that still wait for the actor become dead letters. It returns true only in the call that sets
+// dead.
 func (m *mailbox) notice() (ended bool) {
 	if m.pid == nil || m.dead.Load() {
 		return false

@@ -6,7 +6,7 @@ import (
 )
 
 // A mailbox bounds the bytes of the messages of its own rank. The number of these bytes is the
-// difference of two fields, posted - taken. The senders add to posted; the goroutine that runs the
+// difference between two fields, posted - taken. The senders add to posted; the goroutine that runs the
 // actor adds to taken. Each counter should stay in the cache of its writer. Therefore a sender reads
 // taken only when posted reaches the field limit. The goroutine that runs the actor compares taken with
 // the field fullAt only when a sender waits for space.

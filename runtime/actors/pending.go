@@ -37,11 +37,11 @@ type letter struct {
 	pid     *actor.PID
 	message any
 	system  bool
-	in      *receiveStream // nil for a message without stream, for example a message of this rank
+	in      *receiveStream // nil for a message without a stream, for example a message of this rank
 	cost    uint32         // the credit that the message takes from its stream
 }
 
-// has reports whether letters wait for an actor. If letters wait, a new message must wait behind
+// has reports whether letters wait for an actor. If letters wait, a new message must be queued after
 // them.
 func (p *pendingActors) has(name string) bool {
 	if p.total.Load() == 0 {

@@ -26,7 +26,7 @@ var wholePieces = sync.Pool{New: func() any { return new([pieceWhole]item) }}
 // then reads that piece without a lock.
 type queue struct {
 	last   []item   // the piece that push appends to
-	full   [][]item // the pieces before last
+	full   [][]item // the older pieces, oldest first
 	spare  []item   // an empty piece that belongs to the actor, reused as last
 	pushed uint64   // number of items ever pushed
 }

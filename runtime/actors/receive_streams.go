@@ -68,8 +68,8 @@ func (in *receiveStream) box() *mailbox {
 	return in.ref.box.Load()
 }
 
-// busy returns the receive stream at which arrivals of this stream must wait: in or an earlier
-// stream. It returns nil if the arrivals need not wait.
+// busy returns the receive stream at which arrivals of this stream must wait: the stream's own or that
+// of an earlier stream. It returns nil if the arrivals need not wait.
 func (in *receiveStream) busy() *receiveStream {
 	if in.before != nil {
 		if b := in.before.busy(); b != nil {

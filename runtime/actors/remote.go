@@ -24,7 +24,7 @@ type remote struct {
 	making sync.Mutex
 	// stream is the stream to the actor, nil until openStream has made it.
 	stream atomic.Pointer[engine.Stream]
-	// mu guards queue. A goroutine that holds mu may lock no other locks than making and the engine's lock.
+	// mu guards queue. A goroutine that holds mu locks neither System.mu nor the lock of a mailbox.
 	mu sync.Mutex
 	// queue holds the messages that wait for credit, in order. queued is true while queue is not
 	// empty.

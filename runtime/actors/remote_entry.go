@@ -71,7 +71,7 @@ func (t cleanup) end() {
 	}
 }
 
-// retire closes the stream of an entry without remote, and removes the entry. If the receiver has not
+// retire closes the stream of an entry without a remote, and removes the entry. If the receiver has not
 // yet taken all messages of the stream, retire only requests a report, which the receiver sends when
 // it has taken them.
 func (l *remoteEntry) retire(s *System) {
@@ -129,7 +129,7 @@ func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
 	s.endWatches(l.key)
 	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
 	s.deadLetter(l.key.pid(), nil, why)
-	// The stream is removed from the entry first and then from the remote, because a remote without
+	// The stream is removed from the entry first and then from the remote, because a remote without a
 	// stream takes the stream of its entry.
 	first := l.stream.CompareAndSwap(stream, nil)
 	if first {

@@ -36,7 +36,7 @@ type Hasher interface {
 	Hash() string
 }
 
-// router is a Process without mailbox. It forwards messages at once, on the goroutine of the sender.
+// router is a Process without a mailbox. It forwards messages at once, on the goroutine of the sender.
 type router struct {
 	s    *System
 	pid  *actor.PID
@@ -152,7 +152,7 @@ func (r *router) pass(to []*actor.PID, message any) {
 	}
 }
 
-// enter adds a request of FirstAnswer to open. Like System.enter it removes requests that have ended.
+// enter adds a request of FirstAnswer to open. Like System.enter, it removes requests that have ended.
 func (r *router) enter(f *first) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,7 +207,7 @@ func (r *router) SendSystemMessage(pid *actor.PID, message any) {
 	}
 }
 
-// without returns a copy of the slice all from which pid is removed.
+// without returns a copy of a list of PIDs from which one PID is removed.
 func without(all []*actor.PID, pid *actor.PID) []*actor.PID {
 	return slices.DeleteFunc(slices.Clone(all), pid.Equal)
 }
@@ -276,8 +276,8 @@ func (f *first) end() bool {
 }
 
 // over reports whether the request has ended, and removes the answer Processes if the requester is of this rank
-// and has ended. That a requester of another rank has ended is not known. An actor that did not exist yet when
-// the request was sent is still expected.
+// and has ended. Whether a requester of another rank has ended is not known. A requester that did not exist when
+// the request was sent may still be spawned, so its request has not ended.
 func (f *first) over() bool {
 	if _, exists := f.s.ProcessRegistry.GetLocal(f.to.Id); !exists && (f.met || f.s.isFuture(f.to)) {
 		f.end()
@@ -290,7 +290,7 @@ func (f *first) over() bool {
 type answer struct {
 	*first
 	came atomic.Bool // the answer has arrived
-	made bool        // newFirst has returned the PID; set before other goroutines know the PID
+	made bool        // the PID has cached this Process (see newFirst); set before other goroutines know the PID
 }
 
 // SendUserMessage implements actor.Process.

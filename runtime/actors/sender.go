@@ -36,7 +36,7 @@ func (p *inbound) soleSender(from int, head []byte) *actor.PID {
 }
 
 // sender returns the PID of the sender in a parsed head. If the head contains no address, the sender
-// is an actor of the rank that the argument from gives.
+// is an actor of the peer. The argument from is the peer's rank.
 func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 	if h.Address != nil {
 		return actor.NewPID(string(h.Address), string(h.Sender))
@@ -46,9 +46,9 @@ func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 
 const (
 	// envelopesTotal is the number of envelopes (actor.MessageEnvelope) in one allocation.
-	// envelopedMax is the length in bytes of the longest message that gets one. The length is
-	// bounded, because a reference to one envelope keeps the messages in all envelopes of the
-	// allocation in memory.
+	// envelopedMax is the length in bytes of the longest message that gets an envelope of such an
+	// allocation. The length is bounded, because a reference to one envelope keeps the messages in
+	// all envelopes of the allocation in memory.
 	envelopesTotal = 8
 	envelopedMax   = 512
 )

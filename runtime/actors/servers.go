@@ -33,8 +33,8 @@ type servers struct {
 	resting atomic.Int32
 }
 
-// errServing ends the waits for other ranks if a panic or runtime.Goexit, which no handler of an actor
-// has recovered, ends the goroutine that serves.
+// errServing ends the waits for other ranks if an unrecovered panic or runtime.Goexit ends the serving
+// goroutine.
 var errServing = errors.New("the goroutine that delivers the messages of actors was ended by a panic or by runtime.Goexit")
 
 // start starts the two goroutines.

@@ -222,7 +222,7 @@ func (s *System) alone() error {
 	return nil
 }
 
-// claim claims a key for an actor of this rank at all ranks that are not lost. It returns the claim
+// claim claims a key, for an actor of this rank, at all ranks that are not lost. It returns the claim
 // and the newest snapshot that any of these ranks has.
 func (st *Store) claim(s *System, key string) (claim, snapshot, error) {
 	highest := st.claimed(claim{Key: key}).Claimed

@@ -82,7 +82,7 @@ type System struct {
 	// boxes holds the mailboxes of live actors, by id.
 	boxes sync.Map // string -> *mailbox
 
-	// mu guards the fields below it.
+	// mu guards the fields up to the next blank line.
 	mu      sync.Mutex
 	remotes map[remoteKey]*remoteEntry
 	// down holds the cause of each loss, by lost rank.
@@ -109,8 +109,9 @@ type System struct {
 	// local holds the tasks of this rank's goroutines for the serving goroutine.
 	local deferredTasks
 
-	// ended is nil until the engine has ended, and then points to the engine's error. From then on a message
-	// that would have to wait for space becomes a dead letter, because its actor may itself wait for credit.
+	// ended is nil until the engine has ended, and then points to the engine's error. From then on, a goroutine
+	// that runs no actor does not wait for space in a mailbox, because the actor of the mailbox may itself wait
+	// for credit. The message becomes a dead letter.
 	ended atomic.Pointer[error]
 	// closed is true when the System has ended, which is after the end of the engine.
 	closed atomic.Bool

@@ -33,8 +33,8 @@ type outgoing struct {
 	head    codec.Head
 	codec   *codec.Type
 	content any // the message without its envelope
-	// contained is true if a panic of the codec is an error, because another goroutine than the sender's
-	// encodes the message.
+	// contained is true if a panic of the codec must be returned as an error, because a goroutine other than
+	// the sender's encodes the message.
 	contained bool
 }
 

@@ -20,7 +20,7 @@ type waiting struct {
 // further probes.
 const reprieveLength = 256
 
-// waits records which actors of this rank wait, and the targets of each actor, a *mailbox or a *remote.
+// waits records which actors of this rank wait, and for which targets. A target is a *mailbox or a *remote.
 // The purpose is to find cycles. Actors in a cycle run although their outboxes are not empty.
 type waits = deadlock.Detector[*mailbox, any]
 

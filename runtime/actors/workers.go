@@ -14,16 +14,16 @@ const (
 	workersMax = 1 << 15
 	// workersIdleMax is the largest number of idle workers; further idle workers end.
 	workersIdleMax = 16
-	// stallTime is a time after which another worker is added: for this time mailboxes have waited while
-	// every worker was running an actor.
+	// stallTime is the time after which another worker is added if the queue is not empty and no worker has
+	// taken a mailbox from it meanwhile.
 	stallTime = 2 * time.Millisecond
 	// closeTime is the longest time for which close waits for actors that do not return.
 	closeTime = time.Second
 )
 
-// workers is a pool of goroutines that run mailboxes. It has as many workers as GOMAXPROCS, and more
-// if these workers block. The workers persist, because new goroutines would have to grow their stacks
-// for every burst of messages. Growing the stacks costs more time than handling the messages.
+// workers is a pool of goroutines that run mailboxes. It has at most GOMAXPROCS workers, and more only if
+// these workers are busy for stallTime. The workers persist, because new goroutines would have to grow their
+// stacks for every burst of messages. Growing the stacks costs more time than handling the messages.
 type workers struct {
 	s *System
 	// pushed counts the calls of push.
@@ -178,8 +178,8 @@ func (w *workers) leave() {
 	w.mu.Unlock()
 }
 
-// host runs a mailbox, which is not in the queue, on the calling goroutine, which has called enter. It does not
-// count as a turn, because the queue gets no shorter.
+// host runs a mailbox, which is not in the queue, on the calling goroutine, which has called enter. The run does
+// not count in turns, because the queue gets no shorter.
 func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Lock()
 	if w.turn(me, m) {
@@ -214,7 +214,7 @@ func (w *workers) box(g uintptr) *mailbox {
 	return nil
 }
 
-// idle reports whether no actor of this rank is in a queue to run.
+// idle reports whether no actor of this rank is in a queue to run, and no deferred task is queued.
 func (s *System) idle() bool {
 	w := s.workers
 	w.mu.Lock()

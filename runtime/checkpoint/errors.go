@@ -27,7 +27,7 @@ var (
 type LostError struct {
 	// Step is the step of the last checkpoint that Save had completed.
 	Step int
-	// Ranks are the ranks, in the communicator, of whose data no copy of that checkpoint is left:
+	// Ranks are the ranks, in the communicator, that have no copy of that checkpoint left:
 	// neither in their own memory, nor in the memory of their keeper, nor in a file.
 	Ranks []int
 }

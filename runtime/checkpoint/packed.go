@@ -21,7 +21,7 @@ import (
 //	24      8      length of the image
 //	32             blocks, each for 256 KiB of the image, the last block for the rest
 //	        4 each lengths of the blocks; a block shorter than its part of the image is compressed by S2
-//	        4      CRC-32C of all bytes before
+//	        4      CRC-32C of all preceding bytes
 const (
 	packedMagic  = 0x32544b504b434f47
 	packedHeader = 32

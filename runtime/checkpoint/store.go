@@ -84,8 +84,9 @@ type copied struct {
 // none is the step of a copied that holds no copy.
 const none = -1
 
-// New returns an empty Store. It returns an error if the directory does not exist, or if
-// Config.Compression is not one of the constants above.
+// New returns an empty Store. It returns an error if the directory does not exist, if
+// Config.Compression is not CompressAuto, CompressNever or CompressAlways, or if the value of
+// GORUN_COMPRESS is neither true nor false.
 func New(c Config) (*Store, error) {
 	s := &Store{config: c}
 	mode := packing.Mode(c.Compression)
@@ -152,7 +153,7 @@ func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
 }
 
 // mayFollow validates the arguments of Save at this member: the parts must be valid, and the step
-// must be above the last step.
+// must not be negative and must be above the last committed step.
 func (s *Store) mayFollow(step int, parts []Part) error {
 	for _, p := range parts {
 		if p.err != nil {

@@ -298,7 +298,7 @@ func (p *stage) await() error {
 // errEnded is the error of waits that end because the job or the rank has ended.
 var errEnded = errors.New("the job has ended")
 
-// wait waits until happened has a value or is closed, or until the job or the rank ends.
+// wait waits until the channel happened has a value or is closed, or until the job or the rank ends.
 func (p *stage) wait(happened <-chan struct{}) error {
 	select {
 	case <-happened:

@@ -68,8 +68,8 @@ func exchange(r simulate.Rank) error {
 	return nil
 }
 
-// classComms returns the communicators of the classes, by class, and one more communicator for credits. The
-// classes named and tagged share the communicator of the World.
+// classComms returns the communicators of the classes, by class, and one more communicator for the function
+// credits. The classes named and tagged share the communicator of the World.
 func classComms(world *runtime.Comm) ([]*runtime.Comm, error) {
 	comms := []*runtime.Comm{world, world}
 	for range classes + 1 - sourced {

@@ -79,7 +79,7 @@ func drawSize(r *rand.Rand, c *simulate.Conditions) int {
 	}
 }
 
-// of returns the messages for which want is true, in order.
+// of returns the messages for which the function want returns true, in order.
 func (p *plan) of(want func(*parcel) bool) []*parcel {
 	var list []*parcel
 	for i := range p.parcels {

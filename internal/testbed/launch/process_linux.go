@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// group makes a command run in a process group of its own. When its context ends, the whole group
-// receives SIGTERM.
+// group makes a command run in a process group of its own. When the context of the command ends, the
+// whole group receives SIGTERM.
 func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }
 
-// Marked returns the IDs of the running processes that have entry in their environment, except this process.
-// entry has the form NAME=VALUE. A process group does not contain all processes of a job, because some
+// Marked returns the IDs of the running processes whose environment contains the string entry, except this
+// process. entry has the form NAME=VALUE. A process group does not contain all processes of a job, because some
 // launchers start ranks in sessions of their own.
 func Marked(entry string) []int {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid

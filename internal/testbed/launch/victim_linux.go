@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// KillRank kills a random rank with SIGKILL. It chooses among the processes that have entry, which has the
-// form NAME=VALUE, in their environment. It never kills the rank whose name is the argument last. It returns
-// the name of the rank that it has killed, or "" if there was no such rank. A process that was started as a
-// spare has no rank in its environment. It counts as a rank once it has mapped the memory of a node.
+// KillRank kills a random rank with SIGKILL. It chooses among the processes whose environment contains the
+// string entry, which has the form NAME=VALUE. It never kills the rank whose name is the argument last. It
+// returns the name of the rank that it has killed, or "" if there was no such rank. A process that was started
+// as a spare has no rank in its environment. It counts as a rank once it has mapped the memory of a node.
 func KillRank(entry, last string) string {
 	ranks := map[string]int{}
 	for _, pid := range Marked(entry) {

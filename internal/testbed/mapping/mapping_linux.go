@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoHugePages means that the kernel makes no huge pages for programs that ask for them, or does not tell so.
+// ErrNoHugePages means that the kernel makes no huge pages for programs that ask for them, or that smaps (proc(5))
+// does not show the request of a program.
 var ErrNoHugePages = errors.New("needs transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled), no emulator")
 
 // HugePages returns ErrNoHugePages unless Of reports memory for which a program has asked for huge pages.

@@ -199,7 +199,7 @@ func (c *Cluster) unshare(flags ...string) (*process, error) {
 	return p, err
 }
 
-// power starts host number i, called name, and waits until its network is up.
+// power starts host number i, whose name is the argument name, and waits until its network is up.
 func (c *Cluster) power(name string, i int) {
 	c.tb.Helper()
 	c.write(name+".boot_id", fmt.Sprintf("00000000-0000-4000-8000-%012x\n", i+1), 0o644)

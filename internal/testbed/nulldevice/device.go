@@ -110,8 +110,8 @@ type event struct {
 // Attributes implements provider.Device.
 func (d *device) Attributes() provider.Attributes { return d.attributes }
 
-// tell enqueues run for the next Progress of the device, and reports whether the device is open. If
-// it is closed, neither run nor lost is called.
+// tell enqueues the function run for the next Progress of the device, and reports whether the device is
+// open. If it is closed, neither run nor lost is called.
 func (d *device) tell(run, lost func()) bool {
 	d.wire.Lock()
 	closed := d.closed

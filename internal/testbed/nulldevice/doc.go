@@ -4,8 +4,9 @@
 // the code above the provider.
 //
 // The provider behaves like an adapter. It takes all posted requests at once. A signalled request has a
-// completion of its own. An unsignalled request completes with the next signalled request. Receives of a
-// shared receive queue are posted beforehand. A message that finds no posted receive breaks the connection,
-// as on iWARP. Adapters of one Fabric can connect to each other. The package starts no goroutines, and uses
-// no timers and no system calls except to sleep while it is idle.
+// completion of its own. An unsignalled request completes with the next signalled request. The provider also
+// takes all posted receives at once, those of an endpoint and those of a shared receive queue. A message that
+// finds no posted receive breaks the connection, as on iWARP. Adapters of one Fabric can connect to each
+// other. The package starts no goroutines, and uses no timers and no system calls except to sleep while it is
+// idle.
 package nulldevice

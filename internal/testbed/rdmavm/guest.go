@@ -305,6 +305,6 @@ func (g *Guest) Close() {
 	_ = os.RemoveAll(g.dir)
 }
 
-// Port returns the port of 127.0.0.1 on this machine that is forwarded to the guest's port inside,
-// an element of Config.Forward.
+// Port returns the port of 127.0.0.1 on this machine that is forwarded to a port of the guest. The
+// argument inside is the guest's port, an element of Config.Forward.
 func (g *Guest) Port(inside int) int { return g.ports[inside] }

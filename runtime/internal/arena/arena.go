@@ -11,10 +11,10 @@ import (
 const (
 	// keepDefault, in bytes, is used if Config.Keep is 0.
 	keepDefault = 256 << 20
-	// growMin and growMax bound the number of bytes by which the arena grows at
-	// once. Between these bounds, each growth doubles the arena. If several ranks share a process,
-	// transport/shm allocates their arenas in pieces of growMin bytes. Therefore chunks begin at
-	// multiples of growMin.
+	// growMin and growMax bound the number of bytes by which the arena grows at once. Between these
+	// bounds, each growth doubles the arena. It grows by more than growMax only for a longer lease, and
+	// by less than growMin only at the end of the range. If several ranks share a process, transport/shm
+	// allocates their arenas in pieces of growMin bytes. Therefore chunks begin at multiples of growMin.
 	growMin = 4 << 20
 	growMax = 64 << 20
 	// gatherMin is the size in bytes from which the method span tries to combine hot pages with
@@ -201,8 +201,8 @@ func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	if s := a.heap.gather(a.chunks, n, 0); s != nil {
 		return s, hot, nil
 	}
-	// Add the rest of the range, which is shorter than n. Together with the free spans before it,
-	// the rest may be long enough.
+	// Add the rest of the range, which is shorter than n. Together with the free spans that end where
+	// it begins, the rest may be long enough.
 	if room := a.room(); room > 0 && room < n && a.grow(room) == nil {
 		if s := a.heap.gather(a.chunks, n, 0); s != nil {
 			return s, hot, nil

@@ -2,8 +2,8 @@ package arena
 
 import "math"
 
-// own returns the table entry of l and the span, the run of pages, that contains l. The error is
-// ErrStale if this rank does not hold the lease any more. op and rank are for that error only.
+// own returns the table entry of l and the span that contains the memory of l. The error is ErrStale
+// if this rank does not hold the lease any more. op and rank are for that error only.
 func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
 	e, s := a.find(uint64(l.Off))
 	if e == nil || e.epoch != l.epoch || e.holder != a.rank || e.given {

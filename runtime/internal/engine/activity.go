@@ -20,7 +20,7 @@ const waitPolls = 64
 
 // OnlyWaits polls until a poll finds nothing. Its second result is true if the rank can make
 // progress only when a peer acts. It is false if more than waitPolls polls found something, if
-// frames are queued, if Gets or Puts are under way, or if the engine has ended. It is also false if
+// frames or batches are queued, if Gets or Puts are under way, or if the engine has ended. It is also false if
 // a goroutine's wait is over, because that goroutine is going to run. If the second result is true,
 // the first result is that of Handled.
 func (e *Engine) OnlyWaits() (handled uint64, only bool) {

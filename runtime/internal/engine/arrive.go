@@ -168,7 +168,7 @@ func (e *Engine) offer(g *message, context uint32) {
 
 // keepMessage stores a message as unexpected and ends the probes that wait for it. It drops a
 // message of a closed context (CloseContexts), because no receive can match it. If the sender waits
-// for the match, the method drop tells it.
+// for the match, the method drop tells the sender.
 func (e *Engine) keepMessage(g *message, k key) {
 	if k.context >= e.barred && e.over[k.context] {
 		e.drop(g)

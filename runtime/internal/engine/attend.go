@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Attend waits until ended is closed, without polling. Another goroutine polls for the messages of the
+// Attend waits until the channel ended is closed, without polling. Another goroutine polls for the messages of the
 // operation and finishes it. If both goroutines polled, every message would cost two switches between them.
 // Blocked lists the wait as a wait for the operation of h.
 func (h Handle) Attend(ended <-chan struct{}) {
@@ -22,8 +22,8 @@ func (h Handle) Attend(ended <-chan struct{}) {
 	}
 }
 
-// attend adds a wait of Attend to Engine.blocked, and waits until ended is closed. The wait began at the time
-// since.
+// attend adds a wait of Attend to Engine.blocked, and waits until the channel ended is closed. since is the time at
+// which the wait began.
 func (e *Engine) attend(h Handle, ended <-chan struct{}, from *roll, since time.Time) {
 	e.lock()
 	defer e.unlock()
@@ -61,10 +61,10 @@ func closed(c <-chan struct{}) bool {
 // short operation. Therefore a goroutine lists its wait only when callAll asks for it.
 type attendance struct {
 	lock sync.Mutex // guards open, and the fields waits and called of each roll; no other lock is taken under it
-	open *roll      // of the waits that begin now; nil before the first one
+	open *roll      // the roll of the waits that begin now; nil if none has begun since the last callAll
 }
 
-// roll has the waits that one callAll asks for.
+// roll has the waits that one call of callAll causes to be listed.
 type roll struct {
 	call   chan struct{} // closed when the goroutines have to list their waits
 	called bool
@@ -95,7 +95,7 @@ func (a *attendance) leave(r *roll) {
 // callTime bounds the time that callAll waits for goroutines. They do not run if all processors are busy.
 const callTime = 100 * time.Millisecond
 
-// callAll makes all goroutines list their waits, and returns when they have done so.
+// callAll makes all goroutines list their waits. It returns when they have done so, or after callTime.
 func (a *attendance) callAll() {
 	a.lock.Lock()
 	r := a.open

@@ -11,8 +11,8 @@ import (
 const tick = 10 * time.Millisecond
 
 // background is the state of the goroutine that handles arrivals while no goroutine waits, see
-// progress.Token.NextBackground. It sleeps in Sleeper.Idle, which releases Go's processor (P) to
-// computing goroutines at once.
+// progress.Token.NextBackground. The goroutine sleeps in Sleeper.Idle, which releases Go's processor
+// (P) to computing goroutines at once.
 type background struct {
 	started bool
 	closing bool
@@ -66,8 +66,8 @@ func (e *Engine) runBackground() {
 	}
 }
 
-// lingerPolls is the number of polls in a row without result after which the background goroutine
-// stops polling for Gets and Puts until the next tick. These polls take about a millisecond.
+// lingerPolls is the number of polls in a row without result after which drain returns even if Gets
+// or Puts are under way. These polls take about a millisecond.
 const lingerPolls = 1000
 
 // drain polls until two polls in a row find nothing. While Gets or Puts are under way, it polls until

@@ -53,8 +53,8 @@ type Config struct {
 	// is not checked: possibly the peer does not hold that memory, or it does not exist. Release is
 	// called with the engine's lock held and must not call the engine.
 	Release func(holder int, off uint64)
-	// Early is how long actor messages wait for SetActorReceiver before they are refused. The
-	// default is 30 s.
+	// Early is the longest time for which actor messages wait for SetActorReceiver before they are
+	// refused. The default is 30 s.
 	Early time.Duration
 	// Notice is called with the arguments of a peer's Notify. text is valid during the call. Notice
 	// is called with the engine's lock held and must not call the engine. It may be nil.
@@ -107,7 +107,7 @@ type Engine struct {
 	crowd atomic.Int32
 	// workers run the works that Engine.Go gets, if nobody takes them before.
 	workers workers
-	// attendance has goroutines that wait for such functions.
+	// attendance has the waits of Attend that are not in blocked.
 	attendance attendance
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. While mu is held, no lock of the engine is taken except those of workers and
@@ -124,8 +124,8 @@ type Engine struct {
 	// nested in another. If a panic ends one of them, unlock finds that within is above 0, and ends
 	// the engine.
 	within int32
-	// silent is set when no transport may be called any more. It is set after Close, because the
-	// caller of Close closes the transports, and after a panic in a transport.
+	// silent is set when the transports must not be polled and must not get frames any more. Close
+	// sets it, because the caller of Close then closes the transports. wreck sets it after a panic.
 	silent bool
 
 	peers      []*peer // by rank; nil until met

@@ -10,8 +10,8 @@ import "github.com/gorun-hpc/gorun/transport"
 // A panic in a transport or in a wait leaves the poll token, and records of that transport, in
 // an unknown state. Engine.within counts the calls of transports and the waits that are under
 // way. unlock finds it above 0 only after a panic in one of them. Then unlock ends the engine:
-// every operation ends with ErrPanicked, and no transport is called any more. Gets and Puts under
-// way may continue for a while.
+// every operation ends with ErrPanicked, and no transport is polled or gets frames any more. Gets
+// and Puts under way may continue for a while.
 
 // lock takes mu. If a poller holds mu, lock asks the poller by Engine.crowd to release it.
 func (e *Engine) lock() {

@@ -4,8 +4,8 @@ import "context"
 
 // WaitAny waits until one of n operations is finished, takes its result and returns its index. The
 // function at returns the handle of operation i. It is called with the engine's lock held and must
-// not call the engine. Operations without a result are skipped. If no operation has a result, the
-// index is -1. If ctx ends first, no operation is cancelled.
+// not call the engine. Zero handles, and operations whose result was taken before, are skipped. If
+// all operations are skipped, the index is -1. If ctx ends first, no operation is cancelled.
 func (e *Engine) WaitAny(ctx context.Context, n int, at func(i int) Handle) (int, Status, error) {
 	e.lock()
 	defer e.unlock()
@@ -48,9 +48,9 @@ func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
 }
 
 // WaitAll waits until all operations are finished and takes their results. It returns nil if no
-// operation failed. Otherwise it returns the errors of the operations, by index. Operations without a
-// result are skipped. It takes the engine's lock once for all operations. If ctx ends first, it
-// cancels the operations that are not matched.
+// operation failed. Otherwise it returns the errors of the operations, by index. Zero handles, and
+// operations whose result was taken before, are skipped. WaitAll takes the engine's lock once for all
+// operations. If ctx ends first, it cancels the operations that are not matched.
 func (e *Engine) WaitAll(ctx context.Context, hs []Handle) []error {
 	e.lock()
 	defer e.unlock()

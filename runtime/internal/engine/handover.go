@@ -16,7 +16,7 @@ type Message struct {
 	Bytes []byte
 
 	e     *Engine
-	owner *peer // the peer whose arena contains Bytes; nil if Bytes is memory of this process
+	owner *peer // the rank whose arena contains Bytes; nil if no arena does, and after Release
 	key   transport.Key
 }
 

@@ -16,13 +16,13 @@ const (
 	kindHandover                  // a message that is arena memory; body: envelope
 	kindCTS                       // answer to RTS: send the bytes; body: clearance
 	kindData                      // bytes requested by CTS; B is their offset
-	kindFIN                       // the bytes of a rendezvous have been transferred
+	kindFIN                       // the bytes of a rendezvous have been transferred, or the receiver takes none
 	kindACK                       // a synchronous eager message was matched
 	kindCredit                    // no content except the limit in C
 	kindTypedef                   // the text of a type
 	kindWithdraw                  // forget the envelope, if it is not yet matched
-	kindWithdrawn                 // the envelope is forgotten, or was dropped by Engine.Forget
-	kindRelease                   // handed-over memory is returned; body: key
+	kindWithdrawn                 // the envelope is forgotten, or the message was dropped (Engine.drop)
+	kindRelease                   // handed-over memory is returned; body: Addr of its key
 	kindNotice                    // for Config.Notice; the tag is the number, the body the text
 	kindActor                     // for the ActorReceiver, see stream.go; with flagKey the body begins with an envelope
 	kindGrant                     // new limit of a stream; the context is the number of the stream, the id the limit
@@ -50,8 +50,9 @@ const (
 //	A     32-63  context
 //	B     0-31   tag (two's complement, never negative)   } kindData: the offset
 //	B     32-63  type in terms of the sender              } in bytes, 64 bits
-//	C     0-31   id: in a frame that begins an operation, of the sender's operation;
-//	             in a frame that answers, of the addressee's operation
+//	C     0-31   id: in a frame that begins or withdraws an operation, of the sender's
+//	             operation; in a frame that answers, of the addressee's operation;
+//	             kindActor and kindGrant use these bits for other data
 //	C     32-63  limit: the cumulative credit, in bytes mod 2^32, up to which the
 //	             addressee may send to the sender of this frame
 type header struct {
@@ -64,9 +65,10 @@ type header struct {
 	limit   uint32
 }
 
-// pack returns the three words of h. Functions that send a frame take these words and not the header: the
-// compiler passes them in registers, but copies a header of seven fields through memory for every call, in
-// pieces that are wider than the fields and therefore wait until the fields have reached the cache.
+// pack returns the three words of h. Functions that send a frame take these words and not the header. The
+// compiler passes the words in registers, but copies a header of seven fields through memory for every call.
+// This copy loads pieces that are wider than the fields. The processor cannot forward the stores of several
+// fields to one load, so the load waits until the stores have reached the cache.
 func (h header) pack() transport.Header {
 	return words(h.kind, h.flags, h.context, h.tag, h.typ, h.id, h.limit)
 }

@@ -14,8 +14,8 @@ import (
 // instruction. For every message, the store that publishes the message in a ring has to take the
 // cache line from the reader. A locked instruction would wait for this store. In a measurement, this wait
 // was half of a sender's time at full rate. The price is that Unlock wakes no goroutine: a goroutine
-// that finds the lock taken yields and tries again. If goroutines wait, the holder releases the lock
-// for them about every microsecond (Engine.crowd).
+// that finds the lock taken yields and tries again. If goroutines wait, a holder that polls releases the
+// lock for them about every microsecond (Engine.crowd).
 //
 // word is 0 when the lock is free, 1 when it is held.
 type mutex struct{ word uint32 }

@@ -7,8 +7,8 @@ import (
 )
 
 // message is the record of a message that arrived before a matching receive was posted, or that a
-// matched probe took. Which part of the payload it holds depends on kind: the bytes (eager), the key
-// of the sender's memory (RTS, handover) or the request of the send (self).
+// matched probe took. It holds the payload (eager) or the key of the sender's memory (RTS, handover). For a
+// message of this rank to itself, it may instead hold the request of the send (self) or the memory (local).
 type message struct {
 	links [shapesTotal]entry
 

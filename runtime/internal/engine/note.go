@@ -91,7 +91,7 @@ func (e *Engine) noteWait(w *waiter) {
 	e.noteWaiting(w, 0)
 }
 
-// noteSleep records the call stack of the goroutine of w, which is about to sleep or park.
+// noteSleep records the call site of the goroutine of w, which is about to sleep or park.
 func (e *Engine) noteSleep(w *waiter) { e.noteWaiting(w, e.recorder.Place(w.stack[:w.depth])) }
 
 // noteWaiting records that the operation of w is waiting. The argument at is its call site, or 0 if

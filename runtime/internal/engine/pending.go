@@ -19,8 +19,8 @@ type frame struct {
 // frames is the queue of the frames to one peer.
 type frames struct{ head, tail *frame }
 
-// newFrame returns a frame with the words w of its header and an empty body. Its record comes from the free list, if
-// the list is not empty.
+// newFrame returns a frame with the words w of its header. The caller sets the body. The record of the frame comes
+// from the free list, if the list is not empty.
 func (e *Engine) newFrame(w transport.Header) *frame {
 	f := e.frames
 	if f == nil {

@@ -8,7 +8,7 @@ import (
 
 // transfer is the state of the transfer of the bytes of a rendezvous, at one of its two sides.
 type transfer struct {
-	put     bool          // this side is the sender and moves the bytes by Put, not by Get
+	put     bool          // this side is the sender and moves the bytes by Puts or DATA frames, not by Gets
 	cleared bool          // this side is the receiver and has sent a CTS: it issues no more Gets
 	total   int           // bytes to move
 	next    int           // bytes for which Gets or Puts were issued, or that DATA frames have moved
@@ -93,8 +93,8 @@ func (e *Engine) move(r *Request) {
 }
 
 // driveMoves issues Gets and Puts for the queued requests of a peer. It stops when the endpoint returns
-// ErrAgain, or when Caps.MaxReads Gets are in flight. It returns the number of Gets and Puts that it has
-// issued, or that failed at once.
+// ErrAgain. It also stops before a Get if Caps.MaxReads Gets and Puts are in flight. It returns the number
+// of Gets and Puts that it has issued, or that failed at once.
 func (e *Engine) driveMoves(p *peer) int {
 	steps := 0
 	for r := p.reads.head; r != nil; r = p.reads.head {

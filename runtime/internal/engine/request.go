@@ -127,7 +127,7 @@ func (r *Request) carried() Message {
 }
 
 // complete ends a request and wakes the goroutine that waits for it. An err that is not nil becomes the
-// error of the request, also instead of a truncation: the bytes have not arrived. From then on the engine
+// error of the request. It also replaces the error of a truncation or a mismatch. From then on the engine
 // does not access the slice. If the field given of the request is set, complete also frees its record,
 // because no goroutine will take the result.
 func (e *Engine) complete(r *Request, err error) {

@@ -51,7 +51,7 @@ type worker chan bool
 // workersMax is the largest number of idle workers of an engine.
 const workersMax = 4
 
-// workers are the works that no goroutine has taken, and the goroutines for them. While a work is queued, one
+// workers has the queue of works, and the idle goroutines that can run them. While a work is queued, one
 // goroutine is called. When it runs, it takes one work and calls the next goroutine if there are more. So if a
 // goroutine that waits takes the works of one operation after the other, all of them cost one call.
 type workers struct {

@@ -103,10 +103,10 @@ func (e *Engine) SetActorReceiver(c ActorReceiver) {
 	}
 }
 
-// NewStream opens a stream to a peer. If first is not nil, it sends first and body as the first
-// message of the stream. This message carries the number of the stream and needs no credit. The
-// error is ErrAddress (also for this rank itself), transport.ErrTooLong, the loss of the peer, or
-// the end of the engine.
+// NewStream opens a stream to a peer. If the argument first is not nil, it has the header fields of the
+// first message of the stream, and NewStream sends this message with body. The message carries the
+// number of the stream and needs no credit. The error is ErrAddress (also for this rank itself),
+// transport.ErrTooLong, the loss of the peer, or the end of the engine.
 func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte) (*Stream, error) {
 	e.lock()
 	defer e.unlock()
@@ -181,8 +181,8 @@ func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, 
 	return true, nil
 }
 
-// Givable returns the error of SendActorMemory if it is certain to fail: transport.ErrNotSupported if a handover
-// to the peer is impossible.
+// Givable returns the error with which every SendActorMemory through l would fail now, or nil. The error is
+// transport.ErrNotSupported if a handover to the peer is impossible.
 func (e *Engine) Givable(l *Stream) error {
 	e.lock()
 	defer e.unlock()
@@ -229,7 +229,7 @@ func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k trans
 
 // Grant returns credit to the sender of a stream. limit is the total cost, mod 2^32, of the
 // messages of the stream that the receiver has handled, plus StreamWindow. Grant does nothing if
-// closed is true. The actor receiver sets closed in ActorReceiver.Closed.
+// *closed is true. The actor receiver sets *closed in ActorReceiver.Closed.
 func (e *Engine) Grant(rank int, stream, limit uint32, closed *bool) {
 	e.lock()
 	defer e.unlock()

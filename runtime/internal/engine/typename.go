@@ -17,7 +17,7 @@ const (
 
 // typeSet is the set of types whose text was sent to a peer.
 type typeSet struct {
-	last Type // argument of the last call of the method has
+	last Type // argument of the last call of the method "has" that returned true
 	all  map[Type]struct{}
 }
 

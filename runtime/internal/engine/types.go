@@ -11,8 +11,8 @@ const (
 )
 
 // Type is a number for the layout of a message's elements. Type 0 means bytes and matches every
-// Type. Types below TypeNamed are basic kinds and mean the same on every rank. Types from TypeNamed
-// up to TypeLabel mean something only on the rank that assigned them. Before the first message
+// Type. Types below TypeNamed are basic kinds and mean the same on every rank. Types in
+// [TypeNamed, TypeLabel) mean something only on the rank that assigned them. Before the first message
 // with such a Type, the engine sends the peer a text of the layout (Config.TypeName).
 type Type uint32
 

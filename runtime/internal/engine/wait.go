@@ -97,7 +97,9 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 func (e *Engine) giveWay(w *waiter, x *expiry) {
 	var in progress.Input
 	var ticket uint32
-	since := w.since // when w began to wait, its Park ended, or its poll found something, whichever is latest
+	// since is the time of the latest of these events: w began to wait, its Park ended, its poll found something, or
+	// its yield let another process run (Share.Extends).
+	since := w.since
 	var pace progress.Pace
 	pace.Start(e.share.Policy())
 	for {
@@ -241,8 +243,9 @@ func (e *Engine) pulse() {
 }
 
 // yield releases the lock and yields the processor. If wide is true, or if the engine knows of
-// goroutines that can run or wait for the lock, yield first yields to other goroutines. Then it yields to other
-// processes. It returns the duration of the yield to other processes, or 0 if Engine.share does not need it.
+// goroutines that can run, are parked or wait for the lock, yield first yields to other goroutines. Then it
+// yields to other processes. It returns the duration of the yield to other processes, or 0 if Engine.share does
+// not need it.
 func (e *Engine) yield(wide bool) time.Duration {
 	others, watched := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded(), e.share.Watches()
 	defer e.stepIn(e.stepOut())

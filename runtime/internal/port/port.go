@@ -79,7 +79,7 @@ type Actor struct {
 	Kind, State string
 	// Busy is true while the actor handles a message or waits for another actor or rank.
 	Busy bool
-	// Restarts is the number of times that its supervisor has restarted the actor.
+	// Restarts is the number of times that the actor's supervisor has restarted it.
 	Restarts int
 }
 

@@ -38,7 +38,7 @@ const (
 
 // Burst decides how often a poller polls before it lets other processes run.
 //
-// If ranks outnumber processors, the peer, for which a poller waits, may have a processor or not. If the
+// If ranks outnumber processors, the peer for which a poller waits may have a processor or not. If the
 // peer has a processor, its answer comes soon, and both ranks should keep their processors, because then a
 // message costs no switch to another process. If the peer has no processor, each poll delays the answer.
 // Suppose that two ranks have run alternately. They begin to run at the same time if one of them

@@ -20,8 +20,8 @@ const (
 	yieldsPerGoBeside = 64
 )
 
-// The shortest and the longest sleep of a poller while frames are queued. Such a sleep needs a
-// bound, because no peer rings when the frames can be sent.
+// The smallest and the largest bound of a poller's sleep while frames are queued. Such a sleep needs
+// a bound, because no peer rings when the frames can be sent.
 const (
 	napFirst = 50 * time.Microsecond
 	NapLast  = time.Millisecond
@@ -63,8 +63,9 @@ func (p *Pace) Timed() bool {
 }
 
 // Next returns the action after a Poll: Spin, Yield or Arm. found is true if the poll found
-// something. since is the time since the latest of these events: the wait began, a Park ended, or a
-// poll found something.
+// something. The argument since is the time that has passed since the latest of these events: the
+// wait began, a Park ended, a poll found something, or a yield let another process run
+// (Share.Extends).
 func (p *Pace) Next(found bool, since time.Duration) Action {
 	p.turn++
 	if found {

@@ -6,8 +6,7 @@ import "time"
 // containers, other jobs, other programs. The sign is the duration of a yield. If no other process can run, a yield
 // takes a fraction of a microsecond. Otherwise the yield lasts until the other process gives the processor back.
 // While the processor is shared, the rank does not spin, and yields for up to YieldsMost before it sleeps. The
-// reason is that a process that wakes up
-// gets a processor later than a process that has yielded.
+// reason is that a process that wakes up gets a processor later than a process that has yielded.
 //
 // Some kernel schedulers do not let a process of another control group run at a yield. Then all yields are short,
 // and Share changes nothing.

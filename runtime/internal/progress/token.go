@@ -209,8 +209,8 @@ func (t *Token) Dislodge() Ready {
 	return Ready{Do: Disarm | Ring}
 }
 
-// Fail is the event that the engine has ended. Every wait has then ended, too. The driver calls Rouse
-// for the waiting goroutines.
+// Fail is the event that the engine has ended. Then all waits end, except those for requests whose bytes
+// a transport is still moving. The driver calls Rouse for the waiting goroutines.
 func (t *Token) Fail() { t.failed = true }
 
 // Close is the event that the background goroutine has to end.

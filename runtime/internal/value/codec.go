@@ -16,7 +16,7 @@ type Codec[T any] interface {
 }
 
 // Gob is the codec that uses encoding/gob. Every encoded value contains the description of its
-// type, so that the receiver can decode it without the values before it.
+// type, so that the receiver can decode it without the earlier values.
 type Gob[T any] struct{}
 
 // Append implements Codec. If gob panics, Append returns an error.

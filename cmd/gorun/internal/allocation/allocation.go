@@ -16,7 +16,7 @@ type Host struct {
 type Allocation struct {
 	Source string   // the scheduler and its name of the job, for messages
 	From   string   // the environment variables that describe the allocation, for messages
-	Hosts  []Host   // in the scheduler's order; nil if File names them
+	Hosts  []Host   // in the scheduler's order; nil if File names them, or until Answer sets them
 	Ranks  int      // number of ranks that the user has asked for, 0 for one per slot
 	File   string   // a file that lists the hosts, "" if Hosts has them
 	Remote []string // the command that starts a process on a host, whose name replaces %h; nil for gorun's default
@@ -51,8 +51,8 @@ func Command(remote []string, group string) []string {
 var errUnset = errors.New("is not set")
 
 // Find returns the allocation that the environment describes, or nil if it describes none. getenv
-// returns "" for a variable that is not set. The variables of a scheduler take precedence over
-// those of a container platform.
+// returns "" for a variable that is not set. The variables of Slurm take precedence over those of a
+// container platform, and these over variables that name a file with hosts. Those of Flux come last.
 func Find(getenv func(string) string) (*Allocation, error) {
 	for _, find := range []func(func(string) string) (*Allocation, error){slurm, pods, hostFile, flux, indexed} {
 		if a, err := find(getenv); a != nil || err != nil {

@@ -31,7 +31,7 @@ func hiddenFromSrun(name string) bool {
 }
 
 // slurm finds the allocation of Slurm in which gorun runs. gorun may run in the shell of salloc, in a batch
-// script, or in a job step of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT VARIABLES"). It
+// script, or in a job step of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT VARIABLES"). slurm
 // returns nil outside of an allocation. In a heterogeneous job, each component has its own set of variables.
 // The names of these variables have a suffix with the number of the component.
 func slurm(getenv func(string) string) (*Allocation, error) {

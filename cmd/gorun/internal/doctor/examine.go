@@ -42,7 +42,7 @@ type Host struct {
 }
 
 // Examine examines hosts concurrently and sets their results. It gives up a host if the host's start and report
-// together, or the host's calls, take longer than patience. version is the version of gorun that all hosts
+// together, or the host's calls, take longer than the duration patience. version is the version of gorun that all hosts
 // should have.
 func Examine(hosts []*Host, version string, patience time.Duration) {
 	each := func(f func(*Host) error) {
@@ -65,8 +65,8 @@ func Examine(hosts []*Host, version string, patience time.Duration) {
 	compare(hosts, version)
 }
 
-// attempt calls f. After patience it kills the host's command, so that f returns with an error. An
-// error becomes a finding.
+// attempt calls f. After the duration patience, it kills the host's command, so that f returns with an
+// error. An error becomes a finding.
 func (h *Host) attempt(patience time.Duration, f func(*Host) error) {
 	timer := time.AfterFunc(patience, func() {
 		h.late.Store(true)

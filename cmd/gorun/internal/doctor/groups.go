@@ -14,8 +14,9 @@ func (m *Machine) groups() []Finding {
 }
 
 // cgroups returns the directories, relative to Root, of the cgroups whose limits apply to this process. For
-// each hierarchy, the list begins with the cgroup of this process and ends with the outermost cgroup.
-// controller selects the hierarchy of cgroup v1. The hierarchy of cgroup v2 is always included.
+// each possible mount point of a hierarchy, the list has the cgroup of this process first and the outermost
+// cgroup last. The directories need not exist. controller selects the hierarchy of cgroup v1. The hierarchy
+// of cgroup v2 is always included.
 func (m *Machine) cgroups(controller string) []string {
 	text, err := os.ReadFile(filepath.Join(m.Root, "proc/self/cgroup"))
 	if err != nil {

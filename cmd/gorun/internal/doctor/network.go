@@ -35,7 +35,7 @@ type listener struct {
 	serving   sync.WaitGroup
 }
 
-// listen starts to listen at the addresses of this host that -net, whose value is network, selects.
+// listen starts to listen at the addresses of this host that -net selects. network is the value of -net.
 func listen(network string, token []byte) (*listener, error) {
 	l := &listener{token: token, callers: make(chan struct{}, callersMax)}
 	interfaces, err := net.Interfaces()

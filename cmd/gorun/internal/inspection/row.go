@@ -56,7 +56,7 @@ func (w Row) String() string {
 }
 
 // Rows returns a row for each rank that has joined, in rank order. Rates are averages over the time since
-// an earlier report, before. If before is nil, they are Unknown.
+// an earlier report, which is the argument before. If before is nil, they are Unknown.
 func (r *Report) Rows(before *Report) []Row {
 	rows := make([]Row, 0, len(r.Doing)+len(r.Silent))
 	for _, d := range r.Doing {
@@ -99,8 +99,8 @@ func (r *Report) counts() map[int]Counts {
 
 // since sets the rates from two readings of a rank's counters and the seconds between them. If the rank was
 // restarted in between, its rates stay Unknown. Waiting is a percentage of the time that has passed on the
-// rank's own clock (Counts.Time). A wait in progress is counted up to that time. The rank reads the clock
-// four times a second, except while it is stopped.
+// rank's own clock (Counts.Time). A wait in progress is counted up to that time. The rank sets
+// this clock at least every 750 ms, except while it is stopped.
 func (w *Row) since(before, now Counts, seconds float64) {
 	if now.Messages < before.Messages || now.Bytes < before.Bytes || seconds <= 0 {
 		return

@@ -18,7 +18,7 @@ type Conn struct {
 	in  *bufio.Reader
 	out io.Writer
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields from changed to err
 	changed *sync.Cond // signals a change of the fields writing and err, or of the length of queue
 	queue   []byte     // the frames that wait to be written
 	writing bool       // a goroutine is in write

@@ -203,12 +203,13 @@ func (f Failed) check() error {
 	return nil
 }
 
-// Exit reports the end of a rank. After this frame, the agent sends only output of the rank.
+// Exit reports the end of a rank. After this frame, the agent sends no frames about the rank's process
+// except those with its output.
 type Exit struct {
 	Rank      int
 	Status    uint32 // the wait status of wait(2)
-	User      int64  // user time of the processor in microseconds
-	System    int64  // system time of the processor in microseconds
+	User      int64  // processor time in user mode, in microseconds
+	System    int64  // processor time in kernel mode, in microseconds
 	MaxRSSKiB int64
 	Last      []string // the rank's last operations, one line each, if a signal has ended the rank
 }

@@ -1,3 +1,3 @@
-// Package linux makes the build of the launcher fail on other systems than Linux. The only error states the
+// Package linux makes the build of the launcher fail on systems other than Linux. The only error states the
 // reason: on those systems, ranks are goroutines of one process (runtime.Local).
 package linux

@@ -39,12 +39,12 @@ func Tag(kind, head int) uint32 { return uint32(kind) | uint32(head)<<8 }
 // SplitTag is the inverse of Tag.
 func SplitTag(t uint32) (kind, head int) { return int(t & 0xff), int(t >> 8) }
 
-// Head is the head of a message. All of its parts are optional. The encoding of a head without parts is
+// Head is the head of a message. All of its parts are optional. The encoding of a head without any part is
 // empty. The encoding of any other head is
 //
 //	byte 0  a bit for each part that follows: 1 name, 2 sender's id, 4 sender's address, 8 headers
-//	then    the parts in this order: each is a string with its length before it; the headers
-//	        are a count and that many pairs of strings; lengths and counts are 16 bits,
+//	then    the parts in this order: each is the length of a string and the string; the headers
+//	        are a count and that many pairs of such strings; lengths and counts are 16 bits,
 //	        little endian
 type Head struct {
 	Name    string // the addressee's name, in a message that does not go to the actor of a stream
