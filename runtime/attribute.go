@@ -14,6 +14,8 @@ type attributes struct {
 	first atomic.Pointer[attribute]
 	// mu guards adding to the list. It is not held while a value is made.
 	mu sync.Mutex
+	// over is set before close closes the values.
+	over atomic.Bool
 }
 
 // attribute is the entry of one key.
@@ -23,6 +25,8 @@ type attribute struct {
 	// value is valid if made is true. It does not change afterwards.
 	value any
 	made  atomic.Bool
+	// closed is true if the value was closed, or does not need it.
+	closed atomic.Bool
 	// mu is held while the value is made.
 	mu sync.Mutex
 }
@@ -34,7 +38,12 @@ func (s *attributes) get(key any, create func() (any, error)) (any, error) {
 			return a.value, nil
 		}
 	}
-	return s.entry(key).make(create)
+	a := s.entry(key)
+	value, err := a.make(create)
+	if err == nil && s.over.Load() { // close may have missed the value
+		return nil, errors.Join(ErrCommClosed, a.close())
+	}
+	return value, err
 }
 
 // make returns the value of the entry, and makes it if it does not exist.
@@ -69,12 +78,29 @@ func (s *attributes) entry(key any) *attribute {
 	return a
 }
 
+// close closes the value if it is an io.Closer that was not closed before.
+func (a *attribute) close() error {
+	if closer, ok := a.value.(io.Closer); ok && !a.closed.Swap(true) {
+		return closer.Close()
+	}
+	return nil
+}
+
 // values returns the values that have been made, in the order of the first use of their keys.
 func (s *attributes) values() []any {
 	var all []any
+	for _, a := range s.all() {
+		all = append(all, a.value)
+	}
+	return all
+}
+
+// all returns the entries whose values have been made, in the order of the first use of their keys.
+func (s *attributes) all() []*attribute {
+	var all []*attribute
 	for a := s.first.Load(); a != nil; a = a.next.Load() {
 		if a.made.Load() {
-			all = append(all, a.value)
+			all = append(all, a)
 		}
 	}
 	return all
@@ -82,12 +108,11 @@ func (s *attributes) values() []any {
 
 // close closes the values, the latest first, and then empties the list. It is called once.
 func (s *attributes) close() error {
+	s.over.Store(true)
 	defer s.first.Store(nil)
 	var errs []error
-	for _, value := range slices.Backward(s.values()) {
-		if closer, ok := value.(io.Closer); ok {
-			errs = append(errs, closer.Close())
-		}
+	for _, a := range slices.Backward(s.all()) {
+		errs = append(errs, a.close())
 	}
 	return errors.Join(errs...)
 }

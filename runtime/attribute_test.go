@@ -61,3 +61,34 @@ func TestAttributeIsMadeOnceByManyGoroutines(t *testing.T) {
 		require.Equal(t, 1, made)
 	})
 }
+
+// onClose is a value whose Close calls it.
+type onClose func()
+
+func (f onClose) Close() error {
+	f()
+	return nil
+}
+
+// A value that is made while its communicator is closed is closed, too, and is not returned.
+func TestAttributeThatComesLate(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		making, proceed, ended := make(chan bool), make(chan bool), make(chan error)
+		closed := 0
+		go func() {
+			_, err := dup.Attribute("late", func() (any, error) {
+				close(making)
+				<-proceed
+				return onClose(func() { closed++ }), nil
+			})
+			ended <- err
+		}()
+		<-making
+		require.NoError(t, dup.Close())
+		close(proceed)
+		require.ErrorIs(t, <-ended, runtime.ErrCommClosed)
+		require.Equal(t, 1, closed)
+	})
+}

@@ -88,8 +88,8 @@ func testTellAllocates(t *testing.T) {
 	}))
 }
 
-// TestHundredThousandActors checks that 100,000 actors on eight ranks are spawned, get a message of
-// another rank each, and stop.
+// TestHundredThousandActors spawns 100,000 actors on eight ranks, and checks that they get one
+// message of another rank each.
 func TestHundredThousandActors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

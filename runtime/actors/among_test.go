@@ -35,8 +35,7 @@ func TestSpawnAmongIsWatched(t *testing.T) {
 	})
 }
 
-// TestSpawnAmongAgain checks that nothing remains of a SpawnAmong that failed, because another actor had the
-// name.
+// TestSpawnAmongAgain checks that nothing remains of a SpawnAmong that failed because another actor had the name.
 func TestSpawnAmongAgain(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		s := all[0]

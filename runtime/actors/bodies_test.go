@@ -157,7 +157,7 @@ func TestTruncatedBodies(t *testing.T) {
 					}
 				}
 			}
-			require.GreaterOrEqual(t, messages, 2, "the whole one")
+			require.GreaterOrEqual(t, messages, 2, "the complete body must be delivered both times")
 			deadLetters, rubbish := w.s.Letters()
 			require.EqualValues(t, letters, deadLetters)
 			require.EqualValues(t, letters, rubbish)

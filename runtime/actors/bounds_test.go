@@ -237,8 +237,8 @@ func testBackPressureThroughAChain(t *testing.T) {
 	}
 }
 
-// TestCodecThatPanicsLater sends a request whose codec panics. The request waits for credit, so that the
-// sender does not encode it. It must become a dead letter, and later messages must arrive.
+// TestCodecThatPanicsLater sends a request whose codec panics. The request waits for credit, so that it is not
+// encoded within the call of RequestFuture. It must become a dead letter, and later messages must arrive.
 func TestCodecThatPanicsLater(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const n = 500 // more than the window of the stream

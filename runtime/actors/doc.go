@@ -53,9 +53,9 @@
 //
 // A T arrives as a T, and a *T arrives as a *T. A short *T that arrives shares an allocation of up to
 // 512 bytes with other values of the same type from the same rank. A reference to one of these values
-// keeps the whole allocation in memory. The types bool, int, int32, int64, uint, uint32, uint64,
-// float32 and float64 are registered. A type that is defined as one of these types, such as
-// time.Duration (an int64), is not registered. A message of any other type becomes a dead letter at
+// keeps the whole allocation in memory. Bool and the number types, except uintptr, are
+// registered. A type that is defined as one of these types, such as time.Duration (an int64), is not
+// registered. A message of any other type becomes a dead letter at
 // the sender with the reason ErrUnregistered. The sender must not change a message, including the
 // bytes of a []byte, after it was sent. A message that needs arena memory and is too large for the
 // arena becomes a dead letter, too.

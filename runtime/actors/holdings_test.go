@@ -38,7 +38,7 @@ func collected(t *testing.T, all []weak.Pointer[runtime.World]) {
 			break
 		}
 	}
-	require.Zero(t, left, "of %d Worlds something leads to these", len(all))
+	require.Zero(t, left, "number of Worlds, of %d, that are still reachable", len(all))
 }
 
 // holding records the resources that this process has at some time.

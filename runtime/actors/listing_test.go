@@ -82,8 +82,8 @@ func TestTreeOfActors(t *testing.T) {
 	})
 }
 
-// TestTransportActorsAreInTheTree checks that the tree contains the transport's connection actors
-// and the program's actors, whichever start first. Other ranks can watch the connection actors.
+// TestTransportActorsAreInTheTree checks that the tree contains the transport's connection actors,
+// whether they start before or after the System. Other ranks can watch the connection actors.
 // Stopping a connection actor makes its peer lost.
 func TestTransportActorsAreInTheTree(t *testing.T) {
 	overNetwork(t)

@@ -145,6 +145,9 @@ func (s *System) giveUp(name string, w *pendingActor, why error) {
 	p.remove(name)
 	p.mu.Unlock()
 	for _, l := range w.letters {
+		if l.in != nil {
+			l.in.unknown.Store(true)
+		}
 		s.reject(l, why)
 	}
 }

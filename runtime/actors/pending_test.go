@@ -221,3 +221,47 @@ func TestAllRanksWaitForAPendingActor(t *testing.T) {
 		require.ErrorIs(t, next(t, dead), actors.ErrUnknownActor)
 	})
 }
+
+// TestUnknownActorIsWaitedForOnce checks a sender of another rank whose addressee is never spawned. After the first
+// messages have waited, later ones of the same sender become dead letters at once, with the same reason, also while
+// messages of another sender wait for this actor.
+func TestUnknownActorIsWaitedForOnce(t *testing.T) {
+	local(t, 2, actors.Config{Patience: 2 * time.Second}, func(all []*actors.System) {
+		dead := letters(all[1])
+		never := all[0].PID(1, "never")
+		said := func(want string) {
+			d := next(t, dead)
+			require.ErrorIs(t, d, actors.ErrUnknownActor)
+			require.Equal(t, want, d.Message)
+		}
+		all[0].Root.Send(never, "first")
+		said("first")
+		all[1].Root.Send(all[1].PID(1, "never"), "of another sender") // waits
+		for range 3 {
+			all[0].Root.Send(never, "later")
+			said("later")
+		}
+		said("of another sender")
+	})
+}
+
+// TestEndedActorBesideAnotherSender checks a sender whose addressee has ended. Its messages become dead letters at once,
+// also while messages of another sender wait for the next actor with this name.
+func TestEndedActorBesideAnotherSender(t *testing.T) {
+	local(t, 2, actors.Config{Patience: soon}, func(all []*actors.System) {
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(string); ok {
+				c.Respond("answer")
+			}
+		}), "brief")
+		require.NoError(t, err)
+		p := all[0].PID(1, "brief")
+		_, err = all[0].Root.RequestFuture(p, "x", soon).Result()
+		require.NoError(t, err)
+		require.NoError(t, all[0].Root.StopFuture(p).Wait())
+		all[1].Root.Send(all[1].PID(1, "brief"), "waits")
+		_, err = all[0].Root.RequestFuture(p, "x", soon).Result()
+		require.ErrorIs(t, err, actor.ErrDeadLetter)
+		require.NotNil(t, inbox(t, all[1], "brief", all[1].Worker()))
+	})
+}

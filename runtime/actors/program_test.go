@@ -91,7 +91,8 @@ func meet(c *runtime.Comm, ranks ...int) error {
 	return nil
 }
 
-// until calls ok repeatedly until ok returns true or a time limit is over.
+// until calls ok repeatedly until ok returns true. It returns an error if ok does not return true
+// within the time limit soon.
 func until(what string, ok func() bool) error {
 	for deadline := time.Now().Add(soon); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

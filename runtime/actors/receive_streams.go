@@ -26,6 +26,8 @@ type receiveStream struct {
 	settling atomic.Uint64
 	// existed is true if the actor exists or has existed.
 	existed atomic.Bool
+	// unknown is true if messages of the stream have waited for the actor until Config.Patience had passed.
+	unknown atomic.Bool
 	// closed is true if the stream has ended. The engine's lock guards it.
 	closed bool
 

@@ -89,8 +89,8 @@ func call(t *testing.T, s *actors.System, pid *actor.PID, m any) any {
 	return v
 }
 
-// TestAnswersThatCannotTravel checks that a request whose answer cannot be sent ends with an
-// error that says so.
+// TestAnswersThatCannotTravel checks that a request whose answer cannot be sent ends with
+// ErrDeadLetter, and that the actor continues.
 func TestAnswersThatCannotTravel(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]

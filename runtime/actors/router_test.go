@@ -140,8 +140,9 @@ func TestRouters(t *testing.T) {
 	})
 }
 
-// TestStoppedRouter stops a router twice, the second time by a PoisonPill, when an actor already has its name. A
-// Watch of the stopped router must be answered at once.
+// TestStoppedRouter stops a router. When an actor already has the name of the router, the test stops the router
+// again, by Stop and by a PoisonPill. The actor must continue. A Watch of the stopped router must be answered at
+// once.
 func TestStoppedRouter(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
@@ -192,9 +193,9 @@ func TestHeadersPassRouters(t *testing.T) {
 	})
 }
 
-// TestFirstAnswerAlone sends requests to a router with a receiver that does not answer, and to a router
-// without another receiver. Nothing of the requests may remain. An answer that comes after the first one must
-// be dropped.
+// TestFirstAnswerAlone sends requests to a router with two receivers, one of which does not answer, and to a router
+// whose only receiver does not answer. Of the answered requests nothing may remain, and of the unanswered requests
+// only a few. An answer that comes after the first one must be dropped.
 func TestFirstAnswerAlone(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const n, few = 300, 64
@@ -257,7 +258,7 @@ func TestFirstAnswerAlone(t *testing.T) {
 	})
 }
 
-// TestFirstAnswerToEndedActors checks that nothing remains of requests whose requesters have ended if no
+// TestFirstAnswerToEndedActors checks that only a few futures remain of requests whose requesters have ended, if no
 // receiver answers them.
 func TestFirstAnswerToEndedActors(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {

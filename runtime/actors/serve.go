@@ -156,7 +156,8 @@ func (p *inbound) flush() {
 
 // lookUp finds the addressee of an arrival: a mailbox of this package, or another Process. If the
 // actor may still be spawned, or if letters wait for it in pending, all results are nil. If the actor
-// has ended, the error is ErrStopped.
+// has ended, the error is ErrStopped. If earlier messages of the stream have waited for it in vain, the
+// error is ErrUnknownActor.
 func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err error) {
 	if a.in != nil {
 		if box = a.in.box(); box != nil {
@@ -171,7 +172,7 @@ func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err e
 	if a.in == nil && exists && strings.HasPrefix(id, futurePrefix) && !isActor(process) {
 		return nil, process, nil
 	}
-	if a.in != nil && p.s.pending.has(id) {
+	if a.in != nil && p.s.pending.has(id) && (exists || !a.in.existed.Load() && !a.in.unknown.Load()) {
 		return nil, nil, nil
 	}
 	if b, ok := p.s.boxes.Load(id); ok {
@@ -180,6 +181,8 @@ func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err e
 	switch {
 	case box == nil && !exists && (a.in == nil || a.in.existed.Load() || id == namelessID):
 		return nil, nil, ErrStopped
+	case box == nil && !exists && a.in.unknown.Load():
+		return nil, nil, ErrUnknownActor
 	case a.in != nil && box != nil:
 		a.in.ref = box.reference()
 		a.in.existed.Store(true)

@@ -26,7 +26,7 @@ func (protobufCodec[T, P]) Decode(b []byte, v *P) error {
 	return proto.Unmarshal(b, *v)
 }
 
-// shouted is a type with a codec of package runtime.
+// shouted is a type whose codec is registered by runtime.RegisterCodec.
 type shouted struct{ text string }
 
 type shoutedCodec struct{}
@@ -61,8 +61,7 @@ func TestCodecsAreShared(t *testing.T) {
 	})
 }
 
-// TestProtobufValues checks that protobufCodec, with its four lines, suffices for SendValue to send
-// messages of protobuf.
+// TestProtobufValues checks that protobufCodec suffices for SendValue to send messages of protobuf.
 func TestProtobufValues(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()

@@ -72,7 +72,8 @@ func plainRank(w *runtime.World) error {
 	return shared.Close()
 }
 
-// actorsRank makes an actor that other ranks send requests to, watch, and find by name.
+// actorsRank makes an actor to which other ranks send requests and which another rank watches, and
+// registers a name for it.
 func actorsRank(w *runtime.World) error {
 	s, err := actors.OfConfig(w, actors.Config{Patience: time.Hour, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -184,8 +185,8 @@ func panickingRank(program func(w *runtime.World) error) func(w *runtime.World) 
 	})
 }
 
-// cancelledRank returns a program that runs the given one and then cancels operations of every
-// kind.
+// cancelledRank returns a program that runs the given one and then cancels operations of several
+// kinds.
 func cancelledRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return func(w *runtime.World) error {
 		if err := program(w); err != nil {

@@ -17,7 +17,7 @@ const (
 )
 
 // errElsewhere is the error of a member that has no error of its own if another member has an error.
-var errElsewhere = errors.New("another rank could not store its copy")
+var errElsewhere = errors.New("another rank has failed; its error has the cause")
 
 // agree is a collective operation of all members. It returns nil at all members if all members pass
 // the same step and no member passes an error. Otherwise it returns an error at all members. If some

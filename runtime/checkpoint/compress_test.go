@@ -72,8 +72,9 @@ func (r ranks) brings(t *testing.T, kind string, want int) {
 }
 
 // TestCompression checks that survivors, ranks with new stores and a whole new job get every bit
-// back, for all data, transports and modes. Data that get shorter are compressed between nodes and
-// in files, and never within a node.
+// back, for all data, transports and modes. With CompressAlways, data that get shorter must be
+// compressed between nodes and in files. Random data, and all data with CompressNever, must not be
+// compressed. Within a node no copy counts as sent.
 func TestCompression(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)

@@ -18,7 +18,7 @@ func (c Config) check() error {
 		return nil
 	}
 	if st, err := os.Stat(c.Directory); err != nil || !st.IsDir() {
-		return fmt.Errorf("checkpoint: %s is no directory: %w", c.Directory, cmpOr(err, fs.ErrInvalid))
+		return fmt.Errorf("checkpoint: %s is not a directory: %w", c.Directory, cmpOr(err, fs.ErrInvalid))
 	}
 	return nil
 }
@@ -131,8 +131,8 @@ func (s *Store) load(size, rank int) error {
 		s.own[i] = copied{rank: rank, step: step, image: image}
 	}
 	if a, b := &s.own[0], &s.own[1]; a.step != none && b.step != none {
-		// The later copy was begun after all ranks had stored the earlier copy. So the earlier copy
-		// is committed.
+		// The later copy was begun after all ranks had stored the earlier copy. Otherwise it would have replaced the
+		// earlier one (see oldest). So the earlier copy is committed.
 		a.committed, b.committed = a.step < b.step, b.step < a.step
 	}
 	return nil

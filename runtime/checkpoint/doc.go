@@ -13,8 +13,8 @@
 //		if !found {
 //			initialize(state)
 //		}
-//		for ; step < steps; step++ {
-//			if step%100 == 0 {
+//		for restored := step; step < steps; step++ {
+//			if step%100 == 0 && step > restored {
 //				if err := store.Save(w.Comm(), step, checkpoint.Slice(state)); err != nil {
 //					return err
 //				}

@@ -174,7 +174,7 @@ func TestForgedPackedImages(t *testing.T) {
 }
 
 // TestHostilePackedCopies checks that wrong messages in place of a packed copy lead to an error.
-// The receiver must not take more than twice the memory of what was sent.
+// The receiver must not allocate more than five blocks.
 func TestHostilePackedCopies(t *testing.T) {
 	good := packedOf(t, packing.Always, writeImage(nil, 3, 2, 1, []Part{Slice(make([]byte, 100))}))
 	table := len(good) - entryBytes - sumBytes

@@ -172,13 +172,15 @@ func (s *Store) mayFollow(step int, parts []Part) error {
 	return nil
 }
 
-// oldest returns the copy that the next copy replaces. The last committed copy is never replaced.
+// oldest returns the copy that the next copy replaces. The last committed copy is never replaced. A copy that is not
+// committed is always replaced, because load takes the earlier of two copies for committed.
 func (s *Store) oldest(of *[generations]copied) *copied {
+	a, b := &of[0], &of[1]
 	switch {
-	case of[0].committed != of[1].committed && of[0].committed, of[0].committed == of[1].committed && of[1].step < of[0].step:
-		return &of[1]
+	case a.committed && (!b.committed || b.step < a.step), !a.committed && !b.committed && b.step != none:
+		return b
 	default:
-		return &of[0]
+		return a
 	}
 }
 

@@ -153,7 +153,7 @@ func TestDirectory(t *testing.T) {
 	newRanks(t, 3, dir).restores(t, 8)
 
 	_, err = checkpoint.New(checkpoint.Config{Directory: name})
-	require.ErrorContains(t, err, "is no directory")
+	require.ErrorContains(t, err, "is not a directory")
 	newRanks(t, 2, dir).run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
 		_, _, err := s.Restore(c)
 		require.ErrorIs(t, err, checkpoint.ErrShape, "two ranks and the files of three")
@@ -161,6 +161,67 @@ func TestDirectory(t *testing.T) {
 		require.ErrorContains(t, err, "with as many ranks as before")
 		return nil
 	})
+}
+
+// TestFailedSaveIsNotCommitted checks two Saves that fail at one rank, because its directory is gone, and a restart. The
+// files of the other ranks are of no checkpoint.
+func TestFailedSaveIsNotCommitted(t *testing.T) {
+	dirs := []string{t.TempDir(), filepath.Join(t.TempDir(), "gone"), t.TempDir()}
+	start := func() ranks {
+		r := make(ranks, len(dirs))
+		for rank, dir := range dirs {
+			require.NoError(t, os.MkdirAll(dir, 0o700))
+			r.lose(t, rank, dir)
+		}
+		return r
+	}
+	r := start()
+	require.NoError(t, os.Remove(dirs[1]))
+	for step := range 2 {
+		r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+			require.Error(t, s.Save(c, step, checkpoint.Slice(state(c.Rank(), step))))
+			return nil
+		})
+	}
+	start().run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+		_, found, err := s.Restore(c, checkpoint.Slice(state(c.Rank(), 0)))
+		require.False(t, found)
+		return err
+	})
+	r = start()
+	r.saves(t, 5)
+	start().restores(t, 5)
+}
+
+// TestLoopOfThePackage runs the loop of the package comment, whose job ends in the middle and is started again.
+func TestLoopOfThePackage(t *testing.T) {
+	const steps = 300
+	dir := t.TempDir()
+	loop := func(last int) {
+		newRanks(t, 2, dir).run(t, func(c *runtime.Comm, store *checkpoint.Store) error {
+			sum := make([]int, 1)
+			step, found, err := store.Restore(c, checkpoint.Slice(sum))
+			if err != nil {
+				return err
+			}
+			require.Equal(t, step > 0, found)
+			for restored := step; step < steps; step++ {
+				if step%100 == 0 && step > restored {
+					if err := store.Save(c, step, checkpoint.Slice(sum)); err != nil {
+						return err
+					}
+				}
+				if step == last {
+					return nil
+				}
+				sum[0] += step
+			}
+			require.Equal(t, steps*(steps-1)/2, sum[0])
+			return nil
+		})
+	}
+	loop(150)
+	loop(steps)
 }
 
 // TestDirectoryAfterKill checks files that a killed process was writing. No later Save renames such

@@ -24,7 +24,7 @@ func forged(change func(b []byte) []byte) []byte {
 }
 
 // TestHostileCopies checks that wrong messages in place of a copy lead to an error. The receiver
-// must not panic and must not take more memory than was sent.
+// must not panic, even if the announced length is negative or exceeds all memory.
 func TestHostileCopies(t *testing.T) {
 	same := func(b []byte) []byte { return b }
 	parts := func(n uint32) func([]byte) []byte {

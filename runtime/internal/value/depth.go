@@ -75,6 +75,11 @@ var own = []reflect.Type{
 	reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
 }
 
+// addressable reports whether gob also uses the methods of *t for a value of type t, which is a part of another value.
+func addressable(t reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface
+}
+
 // unbounded reports whether values of a type can be nested without a bound. They can if the type
 // contains an interface or itself. The argument above holds the types that contain t.
 func unbounded(t reflect.Type, above []reflect.Type) bool {
@@ -87,7 +92,7 @@ func unbounded(t reflect.Type, above []reflect.Type) bool {
 		}
 	}
 	for _, i := range own {
-		if t.Implements(i) {
+		if t.Implements(i) || addressable(t) && reflect.PointerTo(t).Implements(i) {
 			return false
 		}
 	}

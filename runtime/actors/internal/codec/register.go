@@ -19,13 +19,19 @@ func init() {
 	types.byType.Store(reflect.TypeFor[string](), String)
 	Register[bool]()
 	Register[int]()
+	Register[int8]()
+	Register[int16]()
 	Register[int32]()
 	Register[int64]()
 	Register[uint]()
+	Register[uint8]()
+	Register[uint16]()
 	Register[uint32]()
 	Register[uint64]()
 	Register[float32]()
 	Register[float64]()
+	Register[complex64]()
+	Register[complex128]()
 }
 
 // Register registers T and *T. If package value has a registered codec for T, this codec encodes
