@@ -34,7 +34,8 @@ type inflow struct {
 // of the sender's error, a PeerError if the sender is lost, a ValueError if a value cannot be decoded,
 // a MemoryError if there is no memory for a value, or an error of c. If the program leaves the loop
 // early, the sender's SendStream ends with ErrStreamStopped; the receiver does not wait for the end of
-// SendStream. If source is ProcNull, there are no values.
+// SendStream. Values that were already sent then stay in memory until the next Stream from this source with this
+// tag, or until c is closed. If source is ProcNull, there are no values.
 //
 //	for v, err := range runtime.Stream[Line](c, 0, 7) {
 //		if err != nil {

@@ -122,7 +122,7 @@ func TestNilAndEmptyAreToldApart(t *testing.T) {
 }
 
 // chained is a linked structure that encodes itself. Only *chained has the methods.
-type chained struct{ root *link }
+type chained struct{ Root *link }
 
 type link struct {
 	Next, Previous *link
@@ -130,20 +130,20 @@ type link struct {
 }
 
 func (c *chained) MarshalBinary() (b []byte, err error) {
-	for l := c.root; l != nil; l = l.Next {
+	for l := c.Root; l != nil; l = l.Next {
 		b = append(b, l.Value)
 	}
 	return b, nil
 }
 
 func (c *chained) UnmarshalBinary(b []byte) error {
-	c.root = nil
+	c.Root = nil
 	for i := range b {
-		l := &link{Next: c.root, Value: b[len(b)-1-i]}
-		if c.root != nil {
-			c.root.Previous = l
+		l := &link{Next: c.Root, Value: b[len(b)-1-i]}
+		if c.Root != nil {
+			c.Root.Previous = l
 		}
-		c.root = l
+		c.Root = l
 	}
 	return nil
 }
