@@ -90,6 +90,7 @@ func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, e
 // wanted reports whether an address belongs to a list of networks, addresses and interfaces.
 func wanted(a ownAddress, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(part string) bool {
+		part = strings.TrimSpace(part)
 		if p, err := netip.ParsePrefix(part); err == nil {
 			return p.Contains(a.ip)
 		}

@@ -130,7 +130,9 @@ func (q *CompletionQueue) Free() error {
 	}
 	q.freed = true
 	q.close(ErrClosed)
-	delete(a.queues, q)
+	if q.ring == nil { // otherwise wake calls it first
+		delete(a.queues, q)
+	}
 	return nil
 }
 

@@ -168,7 +168,7 @@ func (ep *Endpoint) newQueuePair(c *EndpointConfig, attributes *EndpointAttribut
 	grant(attributes, &granted)
 	if !ep.holds(c, attributes) {
 		queuePair.Close()
-		return nil, fmt.Errorf("%w: %d receives of %d segments are granted, less than is posted", ErrInsufficientResources, granted.MaxReceives, granted.MaxReceiveSegments)
+		return nil, fmt.Errorf("%w: %d receives of %d segments are granted, fewer than are posted", ErrInsufficientResources, granted.MaxReceives, granted.MaxReceiveSegments)
 	}
 	return queuePair, nil
 }

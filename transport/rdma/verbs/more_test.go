@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestMoreHoldsBack checks which calls start the requests that FlagMore holds back. Only the first of these
-// calls notifies the queue pair.
+// TestMoreHoldsBack checks each call that starts the requests that FlagMore holds back: the call notifies
+// the queue pair once for all of them.
 func TestMoreHoldsBack(t *testing.T) {
 	begins := map[string]func(p *play){
 		"a post without the flag": func(p *play) { p.NoError(p.endpoint.Post(p.send(2, 0))) },
@@ -40,7 +40,7 @@ func TestMoreHoldsBack(t *testing.T) {
 }
 
 // TestMoreIsFlushed checks that a request that is held back is flushed like any other request when the
-// connection breaks or the endpoint is freed.
+// connection ends, and that the queue pair is not notified afterwards.
 func TestMoreIsFlushed(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)

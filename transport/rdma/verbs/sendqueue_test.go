@@ -236,8 +236,8 @@ func TestInlineBytesAreGathered(t *testing.T) {
 	}
 }
 
-// TestRequestsDoneByNumber completes all requests before a number, as a single completion of an adapter does.
-// Some of these requests are already complete.
+// TestRequestsDoneByNumber completes all requests whose Number is less than a given value, as a single
+// completion of an adapter does. Some of these requests are already complete.
 func TestRequestsDoneByNumber(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)
@@ -325,7 +325,7 @@ func TestReadsOfAnAdapterThatHoldsThem(t *testing.T) {
 }
 
 // TestGracefulEndAsksForTheLastCompletions checks that a graceful Disconnect asks the queue pair for the
-// completions of unsignalled requests.
+// completions of unsignalled requests, and that it disconnects the queue pair when all of them are complete.
 func TestGracefulEndAsksForTheLastCompletions(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)

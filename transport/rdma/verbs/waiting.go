@@ -177,7 +177,13 @@ func (a *Adapter) wake() []func() {
 				rings = append(rings, q.ring)
 				q.ring = nil
 				a.waiting.armed--
+				if q.freed {
+					delete(a.queues, q)
+				}
 			}
+		}
+		if a.waiting.armed == 0 && a.waiting.sleeper == a.waiting.sentry {
+			a.nudge()
 		}
 	}
 	return rings

@@ -117,6 +117,24 @@ func TestSentrySleepsWhileArmed(t *testing.T) {
 	p.Empty(rings, "one Arm is one ring")
 }
 
+// TestFreeRings checks that the ring of an armed queue is called when the queue is freed, and that the goroutine of Arm then
+// stops sleeping in the kernel.
+func TestFreeRings(t *testing.T) {
+	p := sleepers(t)
+	q, err := p.adapter.NewCompletionQueue(1)
+	p.NoError(err)
+	rings := make(chan int, 2)
+	p.True(q.Arm(func() { rings <- 1 }))
+	<-p.stage.asleep
+	p.NoError(q.Free())
+	p.Equal(1, <-rings)
+	result := wait(p.queue, 1)
+	<-p.stage.asleep
+	p.post()
+	p.NoError(<-result)
+	p.Empty(rings)
+}
+
 // TestDisarmedSentryLeavesTheSleepToWaiters checks that the goroutine of Arm stops sleeping in the kernel after
 // Disarm, and that a goroutine in Wait sleeps in the kernel instead.
 func TestDisarmedSentryLeavesTheSleepToWaiters(t *testing.T) {

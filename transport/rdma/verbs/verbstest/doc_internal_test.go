@@ -10,7 +10,8 @@ import (
 // statementCount is the number of statements of the five manual pages.
 const statementCount = 71
 
-// TestDocumentNamesEverySubtest checks that docs/connection-model.md names exactly the subtests of the suite.
+// TestDocumentNamesEverySubtest checks that docs/connection-model.md names every subtest of the suite, and
+// that the suite has as many numbered subtests as the manual pages have statements.
 func TestDocumentNamesEverySubtest(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/connection-model.md")
 	require.NoError(t, err)
