@@ -109,7 +109,7 @@ func TestWorkflowRunsTheCheck(t *testing.T) {
 	}
 }
 
-// TestTagsOfTheChangelog checks that the head of the changelog names the tags of all lines of the section
+// TestTagsOfTheChangelog checks that the head of the changelog names the tag of every entry of the section
 // Unreleased.
 func TestTagsOfTheChangelog(t *testing.T) {
 	text, err := os.ReadFile("CHANGELOG.md")

@@ -1,6 +1,7 @@
 // Package gorun_test checks properties of the source tree itself. Among these are the imports of packages,
-// the places of unsafe and cgo, the lengths of files and functions, and the comments of packages. The tests
-// read the sources of every build variant and need no tool.
+// the places of unsafe and cgo, the lengths of files and functions, and the comments of packages. Except
+// TestAPI, which reads a package for linux/amd64, the tests read the sources of every build variant. They
+// need no tool but git, without which TestNoExecutables is skipped.
 package gorun_test
 
 import (
@@ -200,7 +201,8 @@ func TestNamesAreNouns(t *testing.T) {
 	}
 }
 
-// TestText checks every text file of the tree, not only Go files.
+// TestText checks that no text file contains a text that unwanted matches. It reads the files whose extension
+// is in kinds.
 func TestText(t *testing.T) {
 	kinds := []string{".go", ".s", ".c", ".h", ".md", ".yml", ".yaml", ".sh", ".mod", ".json", ".txt", ""}
 	walk(t, func(name string) {

@@ -1,4 +1,4 @@
-// Package bench_test runs every benchmark through gorun with tiny sizes. The tests check what the
+// Package bench_test runs benchmarks with tiny sizes, most of them through gorun. The tests check what the
 // benchmarks print, not how fast they are.
 package bench_test
 
@@ -21,7 +21,7 @@ import (
 // timeout ends a run that hangs.
 const timeout = 2 * time.Minute
 
-// programs lists the benchmarks. bin is the directory where TestMain built them.
+// programs lists the benchmarks that these tests run. bin is the directory where TestMain built them.
 var (
 	programs = []string{
 		"adapters", "allall", "allocations", "arrival", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect",
@@ -75,8 +75,8 @@ type result struct {
 	}
 }
 
-// TestTables checks that every benchmark prints a row with positive figures for each size, as
-// text and as JSON.
+// TestTables checks that benchmarks print a row for each size, as text and as JSON. The first figure of a row
+// must be positive, unless the field zero is set.
 func TestTables(t *testing.T) {
 	few := []string{"-i", "3", "-x", "1"}
 	for _, tc := range []struct {
@@ -84,7 +84,7 @@ func TestTables(t *testing.T) {
 		np    int
 		run   []string
 		sizes []int
-		zero  bool // whether a figure may be 0
+		zero  bool // whether the first figure may be 0
 	}{
 		{"latency", 2, []string{"latency", "-m", "1:8"}, []int{1, 2, 4, 8}, false},
 		{"latency of large messages", 2, []string{"latency", "-m", "64K,1M", "-type", "float32"}, []int{64 << 10, 1 << 20}, false},

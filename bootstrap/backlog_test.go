@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// revocations lets a rank revoke communicators with ascending numbers, beginning with first. It revokes ten
-// times as many communicators as a session's channel can hold notices, and returns their number.
+// revocations lets a rank revoke communicators with ascending numbers. The argument first is the first of
+// these numbers. The rank revokes ten times as many communicators as a session's channel can hold notices,
+// and returns their number.
 func revocations(t *testing.T, s *bootstrap.Session, first uint64) (count uint64) {
 	t.Helper()
 	count = uint64(10 * cap(s.Notices()))

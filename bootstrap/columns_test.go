@@ -104,7 +104,7 @@ func TestPackedCardsOfASmallWorld(t *testing.T) {
 	_, err = bootstrap.UnpackCards(bootstrap.Compress(flat), 3)
 	require.ErrorIs(t, err, bootstrap.ErrMalformed)
 	require.ErrorContains(t, err, "for 3 ranks, want at most ")
-	require.NotContains(t, err.Error(), "%!", "no other error is missing in the text")
+	require.NotContains(t, err.Error(), "%!", "the text must not contain a nil error that fmt could not format")
 	_, err = bootstrap.UnpackCards(bootstrap.Compress(flat), 100)
 	require.ErrorContains(t, err, "packed cards in 1", "a world for which these are not too many")
 	// The input has two zstd frames. The length in the header of the first frame does not include the second

@@ -103,7 +103,7 @@ func (c *Council) takeOf(rank int, p *poll) (*Decision, error) {
 
 // tooMany is the error of a vote beyond loadLimit, or beyond pollsMost at a relay.
 func tooMany(rank int) error {
-	return fmt.Errorf("bootstrap: rank %d has voted in too many agreements that are under way: %w", rank, ErrMalformed)
+	return fmt.Errorf("bootstrap: rank %d has voted in too many undecided agreements: %w", rank, ErrMalformed)
 }
 
 // overloads reports whether the rank would exceed its loadLimit with the vote of p.

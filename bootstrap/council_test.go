@@ -224,7 +224,7 @@ func TestVotesOfOtherMembers(t *testing.T) {
 		}
 		liar := wrong[len(wrong)-1]
 		d := vote(liar, wrong)
-		require.Equal(t, len(wrong) == 1, d != nil, "%v: it alone", wrong)
+		require.Equal(t, len(wrong) == 1, d != nil, "%v: only a vote in which the voter is the only member decides at once", wrong)
 		require.Nil(t, vote(0, right), "%v", wrong)
 		require.Nil(t, vote(1, right), "%v: rank 2 has not voted", wrong)
 		if liar == 2 {

@@ -14,7 +14,7 @@ import (
 const kindFailed = 6
 
 // Fail reports the error with which a rank ends, the rank that has caused it, and the rank whose loss the
-// error names.
+// error names. It shortens a text that is too long for a frame.
 func TestFailure(t *testing.T) {
 	w := newWorld(t, 2)
 	w.exchange(t, w.all())

@@ -310,8 +310,8 @@ func pmi(size int) func(rank int) []string {
 	}
 }
 
-// An abort ends all ranks and asks the launcher to end its job. This holds for each value of Job.OnFailure.
-// The output names the rank that has aborted.
+// An abort ends all ranks and asks the launcher to end its job. This holds for the values kill and continue
+// of Job.OnFailure. The output names the rank that has aborted.
 func TestARankAbortsTheJobOfAnotherLauncher(t *testing.T) {
 	for _, policy := range []string{bootstrap.OnFailureKill, bootstrap.OnFailureContinue} {
 		for victim := range 3 {

@@ -63,7 +63,7 @@ func heads(frames [][]byte) (h [][2]byte) {
 }
 
 // A relay sends the cards of its node in one frame when the last card has arrived. The server accepts that
-// frame once, and only for ranks behind the link.
+// frame once, and only for the ranks of the link.
 func TestCardsOfANodeGoUpTogether(t *testing.T) {
 	synctest.Test(t, cardsGoUpTogether) // the virtual time stands still, so that the relay's timer does not fire
 }
@@ -120,7 +120,8 @@ func TestCardsDoNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A relay accepts each book once, and refuses a book that is truncated or damaged.
+// A relay accepts each book once. It refuses a truncated book, and a book with a damaged epoch, number of
+// ranks or hash.
 func TestBookOfAnotherHashOrEpoch(t *testing.T) {
 	cards := [][]byte{encoded(t, richCard(0)), nil, encoded(t, plainCard(2))}
 	book := bootstrap.AppendBook(nil, cards)
@@ -134,8 +135,8 @@ func TestBookOfAnotherHashOrEpoch(t *testing.T) {
 		require.ErrorIs(t, r.Tell(frame(bootstrap.KindPacked, whole[:n])), bootstrap.ErrMalformed, "%d bytes", n)
 		damaged := bytes.Clone(whole)
 		damaged[n] ^= 1
-		// A damaged frame may be accepted only if its unpacked bytes are right. This is possible because some
-		// bits of a zstd frame do not influence the unpacked bytes, which the hash covers.
+		// After the hash, which ends at byte 40, the test permits the relay to accept a damaged book, because
+		// some bits of a zstd frame do not influence the unpacked bytes, which the hash covers.
 		if err := r.Tell(frame(bootstrap.KindPacked, damaged)); err != nil || n < 40 {
 			require.ErrorIs(t, err, bootstrap.ErrMalformed, "byte %d", n)
 		}

@@ -66,7 +66,8 @@ func TestPeersOfAJobRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzPeers checks that ParseRanks returns an error or the expected number of ascending ranks.
+// FuzzPeers checks that ParseRanks returns an error, nil, or the expected number of ascending ranks. The
+// ranks must be the same after FormatRanks and ParseRanks.
 func FuzzPeers(f *testing.F) {
 	for _, s := range []string{"0-3,8", "5", "", "0,1,2", "1-", "-1"} {
 		f.Add(s)
@@ -145,7 +146,7 @@ func FuzzDescriptors(f *testing.F) {
 	})
 }
 
-// FormatRanks writes consecutive ranks as a range.
+// FormatRanks writes consecutive ranks as a range. NameRanks puts the word "rank" or "ranks" before them.
 func TestFormatRanks(t *testing.T) {
 	for want, ranks := range map[string][]int{"": nil, "3": {3}, "0-1": {0, 1}, "0,2-4,9": {0, 2, 3, 4, 9}} {
 		require.Equal(t, want, bootstrap.FormatRanks(ranks))

@@ -168,9 +168,9 @@ func TestJoinWithAgent(t *testing.T) {
 	require.Equal(t, job.NodeRange, got.Memory)
 	require.Equal(t, 1, got.Cards)
 	require.Empty(t, got.FDsLeft, "children of the rank must not take themselves for ranks")
-	require.False(t, got.Foreign, "nor for those of what started gorun")
+	require.False(t, got.Foreign, "children of the rank must not take themselves for ranks of the launcher that started gorun")
 	require.Equal(t, []bool{true, true}, got.CloExec[3:5])
-	require.Zero(t, got.Secrets, "a copy of the rank's memory has it once, and no descriptor")
+	require.Zero(t, got.Secrets, "the rank must have no open descriptor of the secret")
 }
 
 // A process that no launcher has started is the only rank of a world of its own.

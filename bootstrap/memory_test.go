@@ -71,7 +71,7 @@ func TestNodeMemoryErrors(t *testing.T) {
 	}
 }
 
-// Each call returns a new secret. The file with the secret can be read, but cannot be written.
+// Each call of NewSecret returns a new secret. The file with the secret can be read, but cannot be written.
 func TestSecretFileCannotBeChanged(t *testing.T) {
 	secret := bootstrap.NewSecret()
 	require.NotEqual(t, secret, bootstrap.NewSecret())

@@ -58,7 +58,7 @@ func introduce(conn io.ReadWriter, secret [32]byte, rank int, nonce [nonceBytes]
 	// Until rank 0 has sent this byte, rank 0 may close the connection to make room for other connections
 	// without proof (Door.enter).
 	if _, err := io.ReadFull(conn, answer[:1]); err != nil {
-		return fmt.Errorf("not let in: %w", err)
+		return fmt.Errorf("rank 0 closed the connection after the proof: %w", err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestSetsOfRanks(t *testing.T) {
 }
 
 // TestARankVotesOnce checks that ParsePoll refuses a poll in which a rank has two ballots, because the
-// Council would count the rank twice.
+// Council would count the rank twice. It also refuses the ballot of a rank that is not a member.
 func TestARankVotesOnce(t *testing.T) {
 	v := bootstrap.Vote{Comm: 1, Round: 1, Members: []int{0, 1, 3}, Purpose: bootstrap.PurposeFlags}
 	require.NoError(t, bootstrap.ParsePoll(bootstrap.PollOfTwo(0, 3, v), 4))

@@ -21,8 +21,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// nodes is a world of several nodes. The first is the server's own node. Each other node has a relay behind a
-// link of its own.
+// nodes is a world of several nodes. The first is the server's own node. Each other node has a relay, which a
+// link of its own connects to the server.
 type nodes struct {
 	*world
 	relays []*bootstrap.Relay
@@ -135,10 +135,10 @@ func TestPeerDownCrossesNodes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Empty(t, n.sessions[1].Notices(), "nothing is said to a rank that is gone")
-	require.ErrorContains(t, n.relays[0].Serve(1, nil), "not one of this node", "nor kept for it")
+	require.ErrorContains(t, n.relays[0].Serve(1, nil), "not one of this node", "the relay no longer serves the rank")
 }
 
-// The server gets the reports and aborts of ranks behind a link.
+// The reports and aborts of a rank on another node reach the server.
 func TestReportAndAbortComeThroughTheLink(t *testing.T) {
 	n := newNodes(t, 2, 1)
 	n.exchange(t, n.all())
@@ -225,7 +225,7 @@ func TestRelayPassesWholeFramesOnly(t *testing.T) {
 	require.ErrorIs(t, r.Serve(3, recorded{bytesOf([]byte{255, 255, 255, 255, 1})}), bootstrap.ErrMalformed)
 }
 
-// Server.Take returns ErrMalformed for frames that no rank behind the link may send.
+// Server.Take returns ErrMalformed for frames that the rank may not send.
 func TestServerJudgesWhatItTakes(t *testing.T) {
 	s := bootstrap.NewServer(2, func(bootstrap.Event) {})
 	for name, f := range map[string][]byte{

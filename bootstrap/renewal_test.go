@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// renew begins a generation in which the rank lost is started again, over a new pipe, and waits
-// until the other ranks know of that generation.
+// renew begins a generation in which one rank, whose number is the argument lost, is started again over a new
+// pipe. It waits until the other ranks know of that generation.
 func (w *world) renew(t *testing.T, lost, generation int) {
 	t.Helper()
 	job := func(rank int) bootstrap.Job {
@@ -52,7 +52,8 @@ func (w *world) rejoin(t *testing.T, but, generation int) {
 }
 
 // Ranks exchange cards and call Fence in a new generation as in the first generation. Operations that began
-// in the old generation end with ErrRenewed, and reports from the old generation are discarded.
+// in the old generation end with ErrRenewed, and reports from the old generation are discarded. After a fence
+// of the new generation, Renew does not begin another generation.
 func TestRenewal(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())
@@ -121,7 +122,7 @@ func TestVotesOfOldGenerations(t *testing.T) {
 	}
 }
 
-// After a call of Gone for a rank, Renew does not begin another generation.
+// After a call of Gone for a rank, Renewable returns false for this rank and for other ranks.
 func TestRenewalWithoutARank(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())

@@ -46,7 +46,7 @@ func TestRankReadsTheBookOfItsNode(t *testing.T) {
 	require.EqualValues(t, 5+8, told.Load(), "bytes to the rank")
 }
 
-// A relay writes the book once into the memory of its node, behind the ranges of the ranks.
+// A relay writes the book into the memory of its node, after the ranges of the ranks.
 func TestShelfIsBehindTheRanges(t *testing.T) {
 	memory, each, shelf, err := bootstrap.SharedMemory(2, 3, 1)
 	require.NoError(t, err)

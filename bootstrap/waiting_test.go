@@ -58,7 +58,7 @@ func TestFenceAfterACancelledOneWaits(t *testing.T) {
 		synctest.Wait() // the answer to the canceled fence has arrived
 		next := w.start(0, fence(t))
 		synctest.Wait()
-		require.Empty(t, next, "the other rank has called one only")
+		require.Empty(t, next, "the other rank has called Fence only once")
 		require.NoError(t, w.sessions[1].Fence(t.Context()))
 		require.NoError(t, <-next)
 	})

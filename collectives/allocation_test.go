@@ -13,7 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// After a warm-up, blocking operations through shared memory, small or large, allocate nothing.
+// After a warm-up, blocking operations through shared memory, small or large, allocate on average
+// less than once for each call.
 func TestNoAllocations(t *testing.T) {
 	const runs = 200
 	for _, size := range []int{2, 3} {

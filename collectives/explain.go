@@ -38,7 +38,7 @@ func Explain(c *runtime.Comm, op string, bytes int) string {
 	case r.name:
 		why = "asked for by GORUN_COLL"
 	default:
-		why += fmt.Sprintf("; %v, asked for by GORUN_COLL, cannot serve this", asked)
+		why += fmt.Sprintf("; %v, named by GORUN_COLL, cannot serve this call", asked)
 	}
 	return fmt.Sprintf("%s of %d bytes, %d ranks on %s, %s: %v (%s)", op, bytes, s.ranks, where, crowd, r.name, why)
 }

@@ -127,7 +127,7 @@ var hugeCases = map[string]func(c *runtime.Comm) error{
 	},
 }
 
-// Every kind of operation gives right results with more than 4 GiB, through shared memory and by
+// The operations of hugeCases give right results with more than 4 GiB, through shared memory and by
 // messages.
 func TestMoreThanFourGigabytes(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {

@@ -14,9 +14,9 @@ import (
 
 type located = collectives.Located[float64]
 
-// MinLoc and MaxLoc give the extreme and its index, with any number of ranks and between nodes. If
-// several ranks have the extreme, the result has the lowest of their indices (MPICH's
-// coll/opmaxloc.c and coll/opminloc.c).
+// MinLoc and MaxLoc give the extreme and its index, with 1 to 8 ranks and between nodes. If several
+// ranks have the extreme, the result has the lowest of their indices (MPICH's coll/opmaxloc.c and
+// coll/opminloc.c).
 func TestLocations(t *testing.T) {
 	const n = 300
 	lowest, highest := collectives.MinLoc[float64](), collectives.MaxLoc[float64]()

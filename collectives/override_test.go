@@ -50,7 +50,8 @@ func TestEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// Operations between ranks that share no memory give right results.
+// Operations give right results on a communicator that behaves as if each of its members were on a
+// node of its own.
 func TestDistantRanks(t *testing.T) {
 	then := collectives.Func(compose, false)
 	world(t, 6, func(c *runtime.Comm) error {
@@ -164,7 +165,7 @@ func TestExplain(t *testing.T) {
 		if err := check("bcast", 1<<20, "binomial (asked for by GORUN_COLL)"); err != nil {
 			return err
 		}
-		if err := check("allreduce", 1<<20, "node-segments", "node-pair, asked for by GORUN_COLL, cannot serve this"); err != nil {
+		if err := check("allreduce", 1<<20, "node-segments", "node-pair, named by GORUN_COLL, cannot serve this call"); err != nil {
 			return err
 		}
 		if err := collectives.Distant(c); err != nil {

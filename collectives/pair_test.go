@@ -13,8 +13,8 @@ import (
 // pairs asks for the algorithms that send one message between two ranks.
 const pairs = "bcast=node-pair,gather=node-pair,reduce=node-pair"
 
-// The algorithms of one message between two ranks give the results of the loops over the ranks, with every root
-// and every length.
+// The algorithms of one message between two ranks give the results of the loops over the ranks, with both roots and
+// several lengths.
 func TestPair(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		if err := collectives.Override(c, pairs); err != nil {
@@ -37,7 +37,7 @@ func TestPair(t *testing.T) {
 	})
 }
 
-// If two ranks make different calls, one of them gets a MismatchError, and the communicator is broken. A short
+// If two ranks make different calls, each of them gets a MismatchError or the error of a broken communicator. A short
 // message, whose sender does not wait for its receiver, is not left for a later call.
 func TestPairMismatch(t *testing.T) {
 	for name, calls := range map[string][2]func(c *runtime.Comm) error{

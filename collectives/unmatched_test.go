@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// unmatched runs a step on a communicator of its own at every rank, near and distant, and requires that the job ends with the
-// text of a MismatchError, which only the member has that finds the difference.
+// unmatched runs a step on a communicator of its own at every rank, near and distant, and requires that the error of
+// the job contains the text of a MismatchError. Only the member that finds the difference has the MismatchError
+// itself.
 func unmatched(t *testing.T, size int, step func(c *runtime.Comm) error) {
 	t.Helper()
 	for _, distant := range []bool{false, true} {
@@ -93,8 +94,8 @@ func TestUnmatchedReduceValue(t *testing.T) {
 	})
 }
 
-// If a function of the user panics in an operation and the program goes on, the communicator is broken, and the other
-// members do not wait for ever.
+// If a function of the user panics in an operation and the program continues, the communicator is broken, and the
+// other members do not wait for ever.
 func TestOperatorsThatPanic(t *testing.T) {
 	fails := func(int, int) int { panic("division by zero") }
 	for name, step := range map[string]func(c *runtime.Comm) error{

@@ -90,7 +90,7 @@ func affines(r, n int) []affine {
 
 func add(a, b float64) float64 { return a + b }
 
-// Every operation gives right results with every size of group, and with lengths below and above
+// Every operation gives right results with several sizes of group, and with lengths below and above
 // the number of ranks (MPICH's coll/allred5.c): with all roots (coll/bcast.c, coll/reduce.c,
 // coll/gather2.c, coll/scatter2.c), with operators that do not commute (coll/red3.c, coll/red4.c,
 // coll/allred6.c), and in place (coll/allred2.c, coll/alltoall1.c, coll/scatter3.c).

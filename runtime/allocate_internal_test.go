@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// allocate returns zeroed memory if the machine has enough memory, else an error.
+// allocate returns memory of the requested length, and an error for a length that no machine has.
 func TestAllocate(t *testing.T) {
 	for _, n := range []int{0, 1, allocateFreely, allocateFreely + 1} {
 		b, err := allocate(n)

@@ -132,13 +132,13 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 		require.ErrorAs(t, err, &lost)
 		require.Equal(t, 1, lost.Rank)
 		require.ErrorIs(t, err, why)
-		require.ErrorAs(t, s.Await(c, s.Word(0, 0), 1), &lost, "and the next one too")
-		require.Equal(t, 1, leases(w), "what rank 1 held is back")
+		require.ErrorAs(t, s.Await(c, s.Word(0, 0), 1), &lost, "a second Await fails, too")
+		require.Equal(t, 1, leases(w), "the lease that rank 1 held was returned")
 		s.Word(0, 0).Store(1)
-		require.NoError(t, s.Await(c, s.Word(0, 0), 1), "what is there is there")
+		require.NoError(t, s.Await(c, s.Word(0, 0), 1), "the word already has the value")
 		s.Word(1, 0).Store(1)
 		require.NoError(t, s.Close())
-		require.Zero(t, leases(w), "a rank that is down uses nothing")
+		require.Zero(t, leases(w), "a rank that is down holds no lease")
 		return nil
 	})
 }

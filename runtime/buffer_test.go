@@ -256,7 +256,7 @@ func TestPaddingOfABufferTravelsAsZeros(t *testing.T) {
 	}))
 }
 
-// If the context.Context of its view ends, RecvMessage returns the cause.
+// If the context.Context of its view has ended, RecvMessage returns the cause.
 func TestRecvMessageEndsWithItsContext(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		ctx, cancel := context.WithCancelCause(context.Background())

@@ -59,8 +59,9 @@ func recall(w *runtime.World) error {
 	return runtime.Send(c, sent, 1, total)
 }
 
-// A small send cannot be canceled after its message was copied into the lane. A small send can be
-// canceled while it waits for a connection. Wait reports whether the send was canceled.
+// A small send cannot be canceled after its message was copied into the lane. Only the first send,
+// which may wait for a connection, may be canceled. The receiver gets a message if and only if Wait
+// does not report the send as canceled.
 func TestCancelOfASmallSend(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		r := launch(t, 2, "recall", "-transport", transport)

@@ -86,7 +86,8 @@ func TestCartCoordinates(t *testing.T) {
 }
 
 // Shift and Neighbors return the right ranks in the middle and at the borders, with and without
-// periods, for any number of steps (MPICH's topo/cartshift1.c).
+// periods, for steps in both directions that go around the grid more than twice (MPICH's
+// topo/cartshift1.c).
 func TestCartShift(t *testing.T) {
 	eachCart(t, func(cart *runtime.Cart, dims []int, periods []bool) {
 		all := points(dims)
@@ -260,7 +261,7 @@ func TestCartArguments(t *testing.T) {
 		require.ErrorIs(t, second(c.CreateCart(other, make([]bool, 2), false)), runtime.ErrArgument)
 		require.ErrorIs(t, second(c.CreateCart([]int{2, 2}, make([]bool, 2), c.Rank() == 1)), runtime.ErrArgument)
 		require.ErrorIs(t, second(cart.Sub([]bool{true, c.Rank() > 2})), runtime.ErrArgument)
-		// Arguments that are wrong only at one member, too.
+		// Arguments that are wrong only at one member are refused, too.
 		require.ErrorIs(t, second(c.CreateCart([]int{2 + c.Rank()/3*3}, make([]bool, 1), false)), runtime.ErrArgument)
 		require.ErrorIs(t, second(cart.Sub(make([]bool, 2+c.Rank()/3))), runtime.ErrArgument)
 		_, err = c.CreateCart([]int{2, 2}, make([]bool, 2), true)

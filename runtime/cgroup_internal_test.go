@@ -57,9 +57,9 @@ func TestCgroupMemory(t *testing.T) {
 	}
 }
 
-// FuzzCgroupMemory compares cgroupMemory with an oracle. In each version of cgroups, only the root has a
-// limit. The root contains every cgroup of its version, so the limit counts if any line of /proc/self/cgroup
-// is of that version.
+// FuzzCgroupMemory compares cgroupMemory with an oracle. In the test, only the root cgroup of each version has a
+// limit. The root contains every cgroup of its version, so the limit counts if any line of /proc/self/cgroup is of
+// that version.
 func FuzzCgroupMemory(f *testing.F) {
 	f.Add("0::/a\n", "1000", "2000")
 	f.Add("4:memory:/a/..\n0::", "2000", "1000\n")

@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// mistakes are programs of two ranks. want is the finding of the check for rank 0, or "" for none.
+// mistakes are programs of two ranks. want is a regular expression for the findings of the check,
+// or "" if there are none.
 var mistakes = map[string]struct {
 	program func(c *runtime.Comm) error
 	want    string
@@ -203,8 +204,8 @@ var mistakes = map[string]struct {
 	}, `not received: 8 bytes from rank 1, tag 7, world`},
 }
 
-// With GORUN_CHECK=1 each mistake is reported with its source line, and a correct program has no
-// findings.
+// With GORUN_CHECK=1 each mistake is reported, and a correct program has no findings. Each report
+// has a source line, except that of a message that no rank has received.
 func TestCheckFindsMistakes(t *testing.T) {
 	t.Setenv("GORUN_CHECK", "1")
 	for name, c := range mistakes {
@@ -222,8 +223,8 @@ func TestCheckFindsMistakes(t *testing.T) {
 	}
 }
 
-// The variables that switch something on or off accept the same values, and another value is an error also where
-// the rank does not use the variable.
+// GORUN_CHECK accepts several spellings of true and false. For each variable that switches something on or off,
+// another value is an error, even if the rank does not use the variable.
 func TestVariablesAreTrueOrFalse(t *testing.T) {
 	mistake := func(w *runtime.World) error {
 		_, err := w.Comm().Dup() // is not closed
@@ -253,8 +254,8 @@ func TestMistakesWithoutACheck(t *testing.T) {
 	}
 }
 
-// With GORUN_CHECK=1 sends wait for their receives. So a program that relies on the runtime to store
-// messages deadlocks, and its mistake is found.
+// With GORUN_CHECK=1 sends wait for their receives. So a program that relies on the runtime to
+// store messages deadlocks. In this test, its context.Context ends it.
 func TestCheckFindsSendsThatNeedMemory(t *testing.T) {
 	type padded struct {
 		A int8

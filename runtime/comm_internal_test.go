@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// member returns true exactly for the members of a communicator, and for every rank if the
-// communicator is unknown. One case is a communicator of the first ranks of the World, which stores
-// no table of ranks.
+// member returns true exactly for the members of a communicator. If the communicator is unknown, it
+// returns true. One case is a communicator of the first ranks of the World, which stores no table
+// of ranks.
 func TestCommHasItsMembers(t *testing.T) {
 	const worldSize = 5
 	for _, ranks := range [][]int{{0}, {0, 1}, {0, 1, 2, 3, 4}, {1}, {1, 0}, {0, 2}, {4, 2, 0}} {

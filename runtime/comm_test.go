@@ -60,8 +60,8 @@ func TestSplitUndefined(t *testing.T) {
 	})
 }
 
-// Split keeps the order of the old ranks if keys are equal, and otherwise orders by key, with any
-// number of ranks (MPICH's comm/cmsplit2.c).
+// Split keeps the order of the old ranks if keys are equal, and otherwise orders by key, with 1 to
+// 9 ranks (MPICH's comm/cmsplit2.c).
 func TestSplitIsStable(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		local(t, n, func(c *runtime.Comm) {
@@ -375,7 +375,8 @@ func TestNamesAndExplanations(t *testing.T) {
 	})
 }
 
-// The ranks in errors and in a Status are ranks of the communicator, not World ranks.
+// The source in a TruncatedError and in a TypeMismatchError is a rank of the communicator, not a
+// World rank.
 func TestErrorsNameRanksOfTheCommunicator(t *testing.T) {
 	local(t, 3, func(w *runtime.Comm) {
 		c, err := w.Split(0, -w.Rank()) // rank 2 comes first

@@ -188,7 +188,8 @@ func TestPaddingTravelsAsZeros(t *testing.T) {
 	require.Equal(t, byte(0xee), raw[9], "the sender's memory is left alone")
 }
 
-// Every operation refuses an element type with pointers.
+// Sends, receives, SendRecv, strided operations and RecvMatched refuse an element type with
+// pointers.
 func TestElementsThatCannotTravelAreRefusedEverywhere(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		bad := make([]string, 1)

@@ -28,9 +28,9 @@ func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rd
 	host := probe.System()
 	switch device := setting(bootstrap.EnvRDMADevice); {
 	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && (device == "" || device == deviceAuto):
-		missing = []string{"an adapter: " + bootstrap.EnvEncrypt + "=" + bootstrap.EncryptYes + ", and what goes through one is not encrypted"}
+		missing = []string{"an adapter: " + bootstrap.EnvEncrypt + "=" + bootstrap.EncryptYes + ", and traffic through an adapter is not encrypted"}
 	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && device != deviceNone:
-		return nil, nil, fmt.Errorf("rdma: what goes through adapter %s cannot be encrypted (%s=%s): leave out one of the two", device, bootstrap.EnvEncrypt, bootstrap.EncryptYes)
+		return nil, nil, fmt.Errorf("rdma: what goes through adapter %s cannot be encrypted (%s=%s): set only one of the two", device, bootstrap.EnvEncrypt, bootstrap.EncryptYes)
 	case device == deviceNone:
 		missing = []string{"an adapter: " + bootstrap.EnvRDMADevice + "=" + deviceNone}
 	case device == "", device == deviceAuto:

@@ -10,9 +10,9 @@ import (
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// A program that is built with the tag gorun_shm contains no package of other modules except
-// golang.org/x/sys and the compressor that package bootstrap uses for the book. It runs on one node
-// as usual. If the network is requested, it ends with an error that names the tag.
+// A program that is built with the tag gorun_shm does not contain transport/rdma. Of other modules
+// it contains only golang.org/x/sys and the compressor that package bootstrap uses for the book. It
+// runs on one node as usual. If the network is requested, it ends with an error that names the tag.
 func TestProgramWithoutTheNetwork(t *testing.T) {
 	const tags, hello = "-tags=gorun_shm", "github.com/gorun-hpc/gorun/examples/hello"
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", tags, hello).Output()

@@ -18,8 +18,8 @@ func init() {
 	programs["killnode"] = func() { runtime.Main(killNode) }
 }
 
-// TestFailuresOnHosts runs the programs of TestFailures on several hosts, whose agents collect the
-// votes of their ranks.
+// TestFailuresOnHosts runs one program of TestFailures, or all of them if GORUN_SOAK is set, on
+// three hosts, whose agents collect the votes of their ranks.
 func TestFailuresOnHosts(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	for i := range failurePrograms {

@@ -39,7 +39,8 @@ func ends(list []edge, rank int) (sources, sourceWeights, dests, destWeights []i
 	return sources, sourceWeights, dests, destWeights
 }
 
-// requireVertex checks the edges that a rank gets from Neighbors and Weights.
+// requireVertex checks the edges that a rank gets from Neighbors and Weights. It does not check the
+// order of the weights.
 func requireVertex(t *testing.T, list []edge, g *runtime.Graph, weighted bool) {
 	t.Helper()
 	sources, sourceWeights, dests, destWeights := ends(list, g.Rank())

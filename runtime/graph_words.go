@@ -44,7 +44,7 @@ func (v *vertex) words() []int {
 func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 	for _, part := range []*[]int{&v.sources, &v.sourceWeights, &v.dests, &v.destWeights} {
 		if len(list) == 0 || list[0] < 0 || list[0] > len(list) {
-			return v, 0, fmt.Errorf("%w: a length is none in %d words", ErrArgument, len(list))
+			return v, 0, fmt.Errorf("%w: a length is not valid in a list of %d words", ErrArgument, len(list))
 		}
 		if n := list[0]; n > 0 {
 			*part, list = list[1:n], list[n-1:]

@@ -307,7 +307,7 @@ func TestPausesAreNoDeadlocks(t *testing.T) {
 }
 
 // If no message has moved for the time of -stall, the report is printed once, and the job
-// continues.
+// continues. With -stall off, nothing is reported.
 func TestStallIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	r := launch(t, 3, "hang", "-stall", "500ms", "-x", envHang+"=sleeps")

@@ -41,7 +41,7 @@ func TestWhichRanksReturn(t *testing.T) {
 	}
 }
 
-// slowSleeper is a Sleeper whose yields take as long as those to another process.
+// slowSleeper is a Sleeper whose Yield takes as long as a yield to another process.
 type slowSleeper struct{ transport.Sleeper }
 
 func (slowSleeper) Yield() {

@@ -27,7 +27,8 @@ func init() {
 }
 
 // TestHostsSpeakByNetwork: ranks on three hosts exchange messages and Buffers with all ranks, by
-// shared memory on one host and by network between hosts.
+// shared memory on one host and by network between hosts, or always by network with -transport
+// rdma.
 func TestHostsSpeakByNetwork(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	for _, flags := range [][]string{nil, {"-transport", "rdma"}} {

@@ -32,9 +32,9 @@ func (o *oracle) Answer(subject uint64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, subject)
 }
 
-// If a rank sends questions faster than they are answered, the asked rank answers them in one
-// goroutine and discards excess questions. It still answers other ranks. Later it also answers new
-// questions of the first rank.
+// If a rank sends questions faster than they are answered, the asked rank discards excess
+// questions, and does not start a goroutine for each of them. It still answers other ranks. Later
+// it also answers new questions of the first rank.
 func TestQuestionsWithoutEnd(t *testing.T) {
 	const asked = 1000
 	everywhere(t, 3, func(w *World) error {

@@ -79,7 +79,7 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 	}
 	for i, world := range others {
 		if world >= uint64(c.core.world.Size()) || slices.Contains(others[:i], world) {
-			err := fmt.Errorf("%w: the other group has world rank %d, of %d, twice or in error", ErrArgument, world, c.core.world.Size())
+			err := fmt.Errorf("%w: the other group has world rank %d twice, or it is not below %d", ErrArgument, world, c.core.world.Size())
 			return nil, b.giveUp("CreateIntercomm", err)
 		}
 		if slices.Contains(ranks, world) {

@@ -79,8 +79,8 @@ func TestIntercommProbe(t *testing.T) {
 	})
 }
 
-// Merge makes a communicator of both groups, with either group first (MPICH's comm/icm.c). Merge also
-// works with more ranks than a word has bits (comm/ic2.c).
+// Merge makes a communicator of both groups, with either group first (MPICH's comm/icm.c). Merge
+// also works with more than 32 ranks (comm/ic2.c).
 func TestIntercommMerge(t *testing.T) {
 	for _, ranks := range []int{2, 5, 40} {
 		local(t, ranks, func(c *runtime.Comm) {

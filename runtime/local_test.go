@@ -124,8 +124,7 @@ func TestLocalServesPeersUntilAllHaveReturned(t *testing.T) {
 	require.True(t, received.Load())
 }
 
-// After World.Close every operation is an error (MPICH's init/finalized.c), and a second Close returns
-// no error.
+// After World.Close, Send and Dup end with ErrClosed (MPICH's init/finalized.c), and a second Close returns no error.
 func TestWorldAfterClose(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		require.NoError(t, c.World().Close())
@@ -184,7 +183,7 @@ func TestWithContextEndsABlockedCall(t *testing.T) {
 		} {
 			require.ErrorIs(t, call(), context.DeadlineExceeded, name)
 		}
-		// No message was lost, and none was received twice.
+		// No call above has received the message that rank 1 sends now.
 		require.NoError(t, runtime.Send[int](c, nil, 1, 9))
 		_, err := runtime.Recv(c, got, 1, 1)
 		require.NoError(t, err)

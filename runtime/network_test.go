@@ -122,7 +122,7 @@ func TestEncryptedNetwork(t *testing.T) {
 	}
 }
 
-// In a program without actors of its own, -explain lists only the actors with which transport/rdma
+// In a program without actors of its own, -explain lists the actors with which transport/rdma
 // manages the connections.
 func TestExplainedConnectionActors(t *testing.T) {
 	r := launch(t, 2, "circle", "-transport", "rdma", "-explain")
@@ -226,6 +226,6 @@ func scanned(w *runtime.World) error {
 func TestStrangersAtThePortOfARank(t *testing.T) {
 	r := launch(t, 2, "scanned", "-transport", "rdma")
 	require.Zero(t, r.code, r.errors)
-	require.Equal(t, 1, strings.Count(r.errors, "more of that kind are counted in silence"), r.errors)
+	require.Equal(t, 1, strings.Count(r.errors, "further ones are only counted"), r.errors)
 	require.Regexp(t, `rank 1: iwarp: a connection from 127\.0\.0\.1:\d+ was dropped: `, r.errors)
 }

@@ -119,7 +119,7 @@ func TestProbeTellsTheLength(t *testing.T) {
 		require.Equal(t, 0, s.Source)
 		require.Equal(t, 6, s.Tag)
 		require.Equal(t, 1234, runtime.CountOf[float32](s))
-		require.Equal(t, 4*1234, s.Count(), "bytes")
+		require.Equal(t, 4*1234, s.Count(), "without an element type, Count is in bytes")
 		_, err = runtime.Recv(c, make([]float32, runtime.CountOf[float32](s)), s.Source, s.Tag)
 		require.NoError(t, err)
 		for ok := false; !ok; {

@@ -22,7 +22,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// rallyUntilTold exchanges a few thousand messages a second between two ranks until the end of
+// rallyUntilTold sends a few thousand messages a second from rank 0 to rank 1 until the end of
 // standard input.
 func rallyUntilTold(w *runtime.World) error {
 	c := w.Comm()

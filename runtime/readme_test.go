@@ -64,7 +64,7 @@ func TestFirstProgramOfTheReadme(t *testing.T) {
 func shellBlock(t *testing.T, readme, after string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(readme, after)
-	require.True(t, found, "%q is not there", after)
+	require.True(t, found, "the README does not contain %q", after)
 	_, rest, _ = strings.Cut(rest, "```sh\n")
 	commands, _, closed := strings.Cut(rest, "```\n")
 	require.True(t, closed)

@@ -232,8 +232,8 @@ func TestGeneralizedRequestEndsItsGoroutine(t *testing.T) {
 	require.ErrorContains(t, wait, "Goexit")
 }
 
-// After an abort, Test of a generalized request whose function has not returned does not wait for it. Wait and WaitAny
-// do.
+// After an abort, Test of a generalized request whose function has not returned does not wait for the function. Wait
+// and WaitAny wait for it.
 func TestGeneralizedRequestAfterAnAbort(t *testing.T) {
 	aborted, gate := errors.New("aborted"), make(chan struct{})
 	err := runtime.Local(2, func(w *runtime.World) error {

@@ -35,7 +35,7 @@ func resumeAnywhere(w *runtime.World) error {
 }
 
 // A rank that ends is started again on its host. The ranks of a host that is lost with its agent
-// (stress/kill_node.c) are started where spares wait, or where slots are free.
+// (ULFM's stress/kill_node.c) are started where spares wait, or where slots are free.
 func TestResumeOnHosts(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	for name, test := range map[string]struct {

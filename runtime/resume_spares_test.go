@@ -61,7 +61,7 @@ func TestSpares(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.errors, "; it is started again ("), r.errors)
 	require.Contains(t, r.out, "[1] a spare process begins\n")
 	require.Contains(t, r.out, "[2] a spare process begins\n")
-	require.Equal(t, 2, strings.Count(r.out, "a spare process begins"), "the last one had no place")
+	require.Equal(t, 2, strings.Count(r.out, "a spare process begins"), "the third spare replaced no rank, so its output is not shown")
 	require.Equal(t, 3, strings.Count(r.out, "in generation 2\n"), r.out)
 	require.NotContains(t, r.errors, "a spare process")
 }

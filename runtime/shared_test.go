@@ -213,7 +213,7 @@ func TestAwaitEndsWithItsContext(t *testing.T) {
 		err := s.Await(c, s.Word(0, 0), 1)
 		require.ErrorIs(t, err, why)
 		s.Signal(s.Word(0, 0), 1)
-		require.NoError(t, s.Await(c, s.Word(0, 0), 1), "what is there needs no waiting")
+		require.NoError(t, s.Await(c, s.Word(0, 0), 1), "the word already has the value")
 		return nil
 	}))
 }

@@ -81,7 +81,8 @@ func TestStridedReceiveWithoutAMessage(t *testing.T) {
 	}
 }
 
-// A description that reaches beyond the slice is refused, also if the number of its elements overflows.
+// Negative counts, overlapping blocks, and a description that reaches beyond the slice are refused, also if the
+// number of its elements overflows.
 func TestStridedRefusesWhatDoesNotFit(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		buf := make([]int, 4)

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// An episode begins when the youngest wait is as old as stalledAfter. Before, the time at which this happens is
-// known, so that the rank looks again at this time and not later.
+// An episode begins when the youngest wait is as old as stalledAfter. Before that, episodeOf returns the time at
+// which this will happen, so that the rank looks again at this time and not later.
 func TestEpisodeBeginsWithTheYoungestWait(t *testing.T) {
 	now := time.Unix(1000, 0)
 	waits := func(ages ...time.Duration) (list []engine.Blocked) {

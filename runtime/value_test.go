@@ -53,7 +53,7 @@ func TestValuesOfEveryLength(t *testing.T) {
 	})
 }
 
-// A value of 100 MiB arrives unchanged.
+// A value of 100 MiB, or of 10 MiB with -short, arrives unchanged.
 func TestLongValue(t *testing.T) {
 	words := make([]string, 100)
 	for i := range words {

@@ -7,7 +7,8 @@
 //	gorun -np 1 ./bench/actors -local                          # within a rank
 //
 // Each line of the output is one measurement: its name in 36 columns, its value and its unit. A name may have
-// spaces, and the unit may be empty. Programs such as bench/peers parse these lines. The flag -only selects measurements.
+// spaces, and the unit may be empty. Programs such as bench/peers parse these lines. The flag -only selects
+// measurements.
 package main
 
 import (

@@ -55,8 +55,8 @@ func (b *bench) memoryOfLink() (float64, error) {
 	})
 }
 
-// acquaint makes rank 1 spawn actors and sends a message to each. These messages increase the result of the
-// function used. acquaint returns this increase in bytes per actor.
+// acquaint makes rank 1 spawn actors and sends a message to each. These messages increase the number of bytes
+// that used() returns. acquaint returns this increase in bytes per actor.
 func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
 	n := b.times(4000)
 	v, err := b.s.Root.RequestFuture(b.s.PID(1, "founder"), &crowd{Idle: int64(n)}, patience).Result()

@@ -89,8 +89,8 @@ const (
 	window  = 64
 )
 
-// order tells rank 1 how many groups of window messages to receive, and the size of a message in bytes. An order
-// with 0 groups ends the function serve.
+// order tells rank 1 how many windows of messages to receive, and the size of a message in bytes. The constant
+// window is the number of messages in a window. An order with 0 windows ends the function serve.
 type order struct{ Windows, Bytes int64 }
 
 // isends measures the rate of messages that are sent by Isend without actors, in millions per second. The

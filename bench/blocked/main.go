@@ -24,8 +24,8 @@ func main() {
 	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *wait) })
 }
 
-// run executes the program of one rank. Rank 0 sends nothing for the time wait. Rank 1 waits for the message
-// of rank 0, and then sends its share of processor time to rank 0, which prints the share.
+// run executes the program of one rank. Rank 0 sleeps for the duration wait and then sends a message. Rank 1 waits
+// for this message, and then sends its share of processor time to rank 0, which prints the share.
 func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 	c := w.Comm()
 	if c.Rank() > 1 {

@@ -10,9 +10,8 @@ import (
 
 // newPartedCall returns a function that makes the measured call of a scan, of a reduce-scatter, or of an
 // operation with counts (allgatherv, gatherv, scatterv, alltoallv). It returns nil for other operations. As in
-// OSU's benchmarks, all ranks have the
-// same count, except in reducescatter. There, the first ranks get one more element if the number of elements
-// is not a multiple of the number of ranks.
+// OSU's benchmarks, all ranks have the same count, except in reducescatter. There, the first ranks get one
+// more element if the number of elements is not a multiple of the number of ranks.
 func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) func() error {
 	const root = 0
 	n := c.Size()

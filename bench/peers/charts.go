@@ -104,7 +104,7 @@ func (c *comparison) ratioChart() *chart.Bars {
 }
 
 // bar returns the bar in the chart for a row of the table. The bar shows by which factor gorun is better than
-// the peer. If the row is not compared with a peer, bar returns false.
+// the peer. If the row has no ratio to the value of a peer, or measures raw TCP, bar returns false.
 func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	_, system, _ := c.reference(r)
 	l := c.line(r)

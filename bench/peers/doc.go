@@ -24,7 +24,7 @@
 // tree. -npb names a directory with a built copy of NPB3.4-MPI for each peer, in the subdirectories openmpi
 // and mpich.
 //
-// The parts are peers (two ranks on a core each, and whole jobs), osu (measurements in the way of OSU),
+// The parts are peers (two ranks, each on a core of its own, and whole jobs), osu (measured as OSU's benchmarks do),
 // collectives (every collective operation) and crowd (more ranks than cores). The other parts are rdma
 // (through the network), hosts (every collective operation of ranks on four emulated hosts, which needs
 // root), actors, npb, and curves (latency and bandwidth from 1 B to 4 MiB). For each part the program prints
@@ -33,8 +33,8 @@
 // reach.
 //
 // On a virtual machine the host may move the processors, so that all messages take twice as long for some
-// seconds. With -near 150ns, peers repeats a run before or after which a cache line took longer than that from
-// the first processor to the second and back.
+// seconds. With -near 150ns, peers starts a run only when a cache line takes at most 150 ns from the first
+// processor to the second and back, and repeats the run if the cache line takes longer afterwards.
 //
 // The program writes the table, all samples as JSON, and pictures as PNG to bench/results. A partial
 // run (-only, -quick) writes nothing unless -out names a directory. If a peer is not installed, fails or

@@ -27,7 +27,7 @@ const networkRanks = 4
 // table.
 const roomMax = 2 << 30
 
-// collectivePlan compares every collective operation in the way of OSU's benchmarks. It has more operations,
+// collectivePlan compares every collective operation as OSU's benchmarks measure it. It has more operations,
 // larger messages and more ranks than osuPlan. It also compares a nonblocking operation that overlaps with a
 // computation. All operations are also compared between ranks that communicate only through the network, over
 // loopback. There, gorun uses iWARP in user space.

@@ -9,7 +9,7 @@ import (
 // hostCount is the number of hosts, with one rank each, of hostPlan.
 const hostCount = 4
 
-// hostPlan compares every collective operation of ranks on different hosts, in the way of OSU's benchmarks. The hosts
+// hostPlan compares every collective operation of ranks on different hosts, as OSU's benchmarks measure it. The hosts
 // are network namespaces of this machine, so that they share its processors. The systems communicate by TCP.
 func hostPlan() plan {
 	var p plan

@@ -71,7 +71,7 @@ func requireRow(t *testing.T, r *row, keys map[string]measurement, peers []strin
 	}
 }
 
-// TestNoIdleTwins checks that every file of the twins is the C program of a measurement, or a common header.
+// TestNoIdleTwins checks that every file of the twins is the twin of a measured program, or a common header.
 func TestNoIdleTwins(t *testing.T) {
 	used := map[string]bool{"twin.h": true, "work.h": true}
 	for _, p := range plans() {

@@ -13,7 +13,7 @@ const timeoutNetwork = 60 * time.Second
 
 // Numbers of iterations for messages that take microseconds each, and for windows of 64 of them. The timed
 // iterations take some tenths of a second. The warm-up before them, in which TCP's buffers grow, has between
-// a quarter and half as many iterations.
+// a quarter and half as many iterations. Only netHugeFew, which is for -quick, has no warm-up.
 var (
 	netWarm    = []string{"-i", "20000", "-x", "10000"}
 	netWindows = []string{"-i", "30", "-x", "10"}

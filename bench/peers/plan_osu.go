@@ -17,8 +17,8 @@ var (
 // osuOperations contains the collective operations that have a message size.
 var osuOperations = []string{"bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
 
-// osuPlan compares in the way of OSU's benchmarks. Each row is measured by new processes, with OSU's default
-// numbers of warm-up and timed iterations, and with buffers from the heap.
+// osuPlan compares messages and collective operations as OSU's benchmarks measure them. Each row is measured by new
+// processes, with OSU's default numbers of warm-up and timed iterations, and with buffers from the heap.
 func osuPlan() plan {
 	var p plan
 	p.name, p.peers, p.summary = "osu", systems, true

@@ -66,7 +66,8 @@ func (c *comparison) due(m *measurement, s *system, round int) bool {
 	return c.result.Problems[m.key][s.name] == "" // a measurement that has failed once is not repeated
 }
 
-// once does one run and stores its values or its error.
+// once does one run, and repeats it as distance.Condition.During says. It stores the values or the error of the last
+// run. If no run counts, it stores nothing.
 func (c *comparison) once(ctx context.Context, m *measurement, s *system, round int) {
 	command := s.command(c.dir, m, c.quick)
 	if c.nice != 0 {

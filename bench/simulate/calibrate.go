@@ -24,8 +24,8 @@ const short = 8
 // crowds are the numbers of ranks per processor of the jobs that are measured. One more job has two ranks.
 var crowds = []int{1, 2, 4, 8}
 
-// algorithm is an algorithm whose time is measured, with the lengths of its vectors or blocks. If most is not 0, it
-// is measured on jobs of up to this number of ranks.
+// algorithm is an algorithm whose time is measured, with the lengths of its vectors or blocks. If most is not 0, the
+// algorithm is measured only in jobs of at most that number of ranks.
 type algorithm struct {
 	operation, name string
 	bytes           []int
@@ -81,8 +81,8 @@ func (s *deviations) add(d float64, row simulation.Run) {
 // percent returns the mean in percent.
 func (s *deviations) percent() float64 { return 100 * s.sum / float64(s.count) }
 
-// text says how far the model deviates from measurements, from those of the algorithms in checked also by number
-// of ranks.
+// text returns the mean deviation of the model from the measurements to which it is fitted, and its deviations from
+// the measurements of the algorithms in checked, in total and for each number of ranks.
 func (c *calibration) text() (string, error) {
 	var all deviations
 	byRanks := make(map[int]*deviations)
@@ -109,9 +109,9 @@ func (c *calibration) text() (string, error) {
 }
 
 // calibrate returns a model of this machine as a single node. It measures ping-pongs and streams of two ranks,
-// and the algorithms in trained and checked, all of them in turn. It makes a first model of the ping-pongs and
-// streams, and fits this model to the algorithms in trained by searches of this number of tries. The programs
-// for this are in m.directory.
+// and the algorithms in trained and checked, all of them in turn. It makes a first model from the times of the
+// ping-pongs and streams, and fits this model to the algorithms in trained. Each of the two searches of fit makes
+// at most the number of tries that the argument tries gives. The programs for this are in m.directory.
 func calibrate(m *measurement, tries int) (c calibration, err error) {
 	c.model = simulation.Model{
 		RanksPerNode: 1 << 20, Processors: goruntime.NumCPU(),

@@ -44,7 +44,8 @@ func TestLevelOfNoise(t *testing.T) {
 	require.NoError(t, m.Validate())
 }
 
-// The text of a calibration has the mean and the largest deviation of all rows, and of those of each number of ranks.
+// TestTextOfACalibration checks that the text has the mean deviation of all rows, and the mean and the largest
+// deviation of the rows of each number of ranks.
 func TestTextOfACalibration(t *testing.T) {
 	c := calibration{model: simulation.Uniform(1000, 1, 0), fitted: 0.123}
 	for _, row := range []struct {

@@ -30,7 +30,8 @@ const (
 	widest, narrowest = 0.7, 0.05
 )
 
-// tolerance is the logarithm of a deviation up to which the loss of an observation grows with its square.
+// tolerance bounds the small deviations. The loss of an observation grows with the square of the logarithm of the
+// ratio of prediction and measurement if this logarithm is well below tolerance, and linearly if it is well above.
 const tolerance = 0.3
 
 // fit returns the model whose predictions fit the observations best, and their deviation (see the function
@@ -39,7 +40,7 @@ const tolerance = 0.3
 // Journal of the ACM 8 (1961). The second changes some of them at once and keeps what is better: a random
 // search, L. A. Rastrigin, "The convergence of the random search method in the extremal control of a
 // many-parameter system", Automation and Remote Control 24 (1963). Times that are 0 stay 0. The same
-// observations give the same model. Each of the two searches makes at most this number of tries.
+// observations give the same model. The argument tries is the largest number of tries of each of the two searches.
 func fit(model simulation.Model, all []observation, tries int) (simulation.Model, float64, error) {
 	model.Node, model.Processor = slices.Clone(model.Node), slices.Clone(model.Processor)
 	least, err := loss(model, all)
@@ -57,8 +58,8 @@ func fit(model simulation.Model, all []observation, tries int) (simulation.Model
 	return model, d, err
 }
 
-// patternSearch changes the times of the model, whose loss is least, and returns the new loss. After this number of
-// tries it ends.
+// patternSearch changes the times of the model and returns the new loss. The argument least is the loss of the model
+// at the call, and tries is the number of tries after which the search ends.
 func patternSearch(model *simulation.Model, times []*float64, all []observation, least float64, tries int) (float64, error) {
 	for factor := factorFirst; factor > factorLast; {
 		before := least
@@ -87,7 +88,8 @@ func patternSearch(model *simulation.Model, times []*float64, all []observation,
 	return least, nil
 }
 
-// randomSearch changes the times of the model, whose loss is least. Its random numbers are always the same.
+// randomSearch changes the times of the model. The argument least is the loss of the model at the call. The random
+// numbers are the same in every call.
 func randomSearch(model *simulation.Model, times []*float64, all []observation, least float64, tries int) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	old := make([]float64, len(times))
@@ -132,8 +134,8 @@ func positive(m *simulation.Model) (times []*float64) {
 }
 
 // loss returns the mean of the losses of the observations, which the searches decrease. For small deviations the
-// loss is a square, so that it has no corners in which a search could stop early. For large ones it is
-// linear, so that single rows, such as those disturbed by other programs, do not have more weight.
+// loss is a square, so that it has no corners in which a search could stop early. For large ones it is linear, so
+// that single rows, such as those disturbed by other programs, have less weight than with a square.
 func loss(m simulation.Model, all []observation) (float64, error) {
 	sum := 0.0
 	for _, o := range all {

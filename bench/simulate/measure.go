@@ -24,7 +24,7 @@ type measurement struct {
 	directory  string
 	rounds     int
 	iterations int
-	// during calls a function, and calls it again if the processors had no common cache meanwhile (see
+	// during calls a function, and calls it again if the processors have no common cache after the call (see
 	// distance.Condition.During). The results of such a run are dropped.
 	during func(ctx context.Context, run func() (over bool)) error
 	log    io.Writer

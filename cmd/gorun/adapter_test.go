@@ -12,7 +12,8 @@ import (
 )
 
 // TestAdapter runs whole jobs over the kernel's software RDMA adapters rxe and siw in a guest machine. The
-// jobs must succeed, name the adapter that they use, and recover from the loss of a rank.
+// jobs must succeed, and jobs with -explain must name the adapter that they use. The test also kills a rank,
+// and names an adapter that does not exist.
 func TestAdapter(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 8 * time.Minute})
@@ -52,8 +53,9 @@ func TestAdapter(t *testing.T) {
 	})
 }
 
-// rankIsKilled runs a job in which rank 1 is killed while other ranks read from its memory. The other ranks
-// must be notified of the loss, and no process or RDMA resource may be left.
+// rankIsKilled runs two jobs in which rank 1 is killed while other ranks read from its memory. With
+// -on-failure continue, the other ranks must be notified of the loss. After both jobs, no process or RDMA
+// resource may be left.
 func rankIsKilled(t *testing.T, g *rdmavm.Guest, device string) {
 	t.Helper()
 	for onFailure, want := range map[string]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// If several jobs match the name given to gorun inspect, the error lists each job with its command and its
-// age.
+// If several jobs match the name given to gorun inspect, the error lists the jobs with their commands and
+// ages. It counts the jobs beyond choicesMost.
 func TestInspectSaysWhichJobsThereAre(t *testing.T) {
 	start := fmt.Sprintf("choice-%d-", os.Getpid())
 	now := time.Now()

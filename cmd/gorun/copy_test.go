@@ -80,8 +80,9 @@ func TestCopyToHosts(t *testing.T) {
 	require.Empty(t, temporary(t, c, "h1"))
 }
 
-// Each host receives gorun and the program once, from its parent in the tree. The host removes both after
-// every kind of end of the job.
+// Each host receives gorun and the program once, from its parent in the tree. The host removes both after the
+// normal end of a job and after a job whose gorun was killed, and in long runs (soak) also after a job of
+// which an agent was killed.
 func TestCopyAlongTheTree(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("copies executables of tens of MB through ssh")

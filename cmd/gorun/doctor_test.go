@@ -52,13 +52,14 @@ func TestDoctorOfHosts(t *testing.T) {
 	empty(t, c)
 }
 
-// srunScript simulates srun. It fails if a variable of Slurm changes its defaults.
+// srunScript simulates srun. It fails if its environment has SLURM_LABELIO, which changes a default of srun.
 const srunScript = `#!/bin/sh
 [ -z "$SLURM_LABELIO" ] || { echo "SLURM_LABELIO=$SLURM_LABELIO" >&2; exit 9; }
 while :; do case $1 in -*) shift ;; *) exec "$@" ;; esac; done
 `
 
-// gorun doctor reaches the hosts of an allocation in the same way as a job. It hides the same variables from srun.
+// gorun doctor reaches the hosts of an allocation in the same way as a job. It hides SLURM_LABELIO from srun,
+// as a job does.
 func TestDoctorInSlurm(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "srun"), []byte(srunScript), 0o755))

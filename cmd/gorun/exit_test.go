@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The exit code and the messages of gorun name the first failure of the job, or the reason why the
-// job could not start.
+// The exit code and the messages of gorun show the first failure of the job, or the reason why the job could
+// not start.
 func TestExitCodes(t *testing.T) {
 	notExecutable := filepath.Join(t.TempDir(), "text")
 	require.NoError(t, os.WriteFile(notExecutable, []byte("text\n"), 0o644))

@@ -13,8 +13,8 @@ import (
 
 // TestFailoverOfAdapters runs jobs in a guest machine. Without -rdma-device, a job chooses an RDMA adapter
 // itself. When the adapter in use is deleted during the job, the connections must move to another permitted adapter,
-// or to TCP if there is none. The program stream fails if a message is lost, repeated, damaged or
-// out of order.
+// or to TCP if there is none. The program ./stream fails if a message is lost, repeated, damaged or out of
+// order.
 func TestFailoverOfAdapters(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute, Devices: []string{"rxe:dummy0", "siw:dummy1", "rxe:dummy2"}})

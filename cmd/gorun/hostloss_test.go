@@ -169,7 +169,7 @@ func awaitNoCgroups(t *testing.T, agent int) {
 	require.Empty(t, cgroups(t, agent))
 }
 
-// If gorun is killed at any moment of the start, no process of the job is left.
+// If gorun is killed at a random moment of the start, no process of the job is left.
 func TestKilledGorunAtRandomMomentsOfHosts(t *testing.T) {
 	for i := range rounds() {
 		r := command(t, nil, helper(onHosts(t), "grandchildren")...)
@@ -217,8 +217,8 @@ func TestKilledRankOfAHostLeavesNothing(t *testing.T) {
 	}
 }
 
-// With -on-failure continue, the ranks of other hosts go on after the loss of a host, and are
-// notified of each lost rank.
+// With -on-failure continue, the ranks of other hosts go on after the loss of a host, and are notified of the
+// loss.
 func TestSurvivorsGoOnWithoutAHost(t *testing.T) {
 	r, out := ready(t, 4, "ready", nil, helper(onHosts(t, "-on-failure", "continue"), "grandchildren"))
 	for _, pid := range agents(t, r) {

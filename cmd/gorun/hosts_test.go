@@ -148,14 +148,14 @@ func TestOutputOfHostsIsByteExact(t *testing.T) {
 	}
 }
 
-// If standard output is read slowly, the ranks on other hosts wait, and no output is lost.
+// If standard output is read only after the ranks have begun to write, no output of ranks on other hosts is lost.
 func TestSlowReaderOfHostsLosesNothing(t *testing.T) {
 	r := command(t, nil, "-host", "a,b", "-rsh", rsh(t), "sh", "-c", "seq 200000")
 	r.Stdout = nil
 	out, err := r.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, r.Start())
-	_, err = out.Read(make([]byte, 1)) // the ranks run; pipes and windows are full
+	_, err = out.Read(make([]byte, 1)) // waits until a rank writes
 	require.NoError(t, err)
 	var all bytes.Buffer
 	_, err = all.ReadFrom(out)

@@ -29,7 +29,7 @@ func TestLettings(t *testing.T) {
 	require.Equal(t, []*host{h, h}, homes(one, two))
 	require.Equal(t, []*host{h, roomy, h, roomy, h, nil}, homes(one, one, one, one, one, one), "two's spare keeps its slot")
 	cold := &rank{app: one, remote: lost, cold: true}
-	require.Equal(t, h, lettings{}.best([]*host{h}, cold), "a slot")
+	require.Equal(t, h, lettings{}.best([]*host{h}, cold), "a rank that must not use a spare gets a free slot")
 	h.slots = 2
 	require.Nil(t, lettings{}.best([]*host{h}, cold), "the slots are those of spares")
 }

@@ -177,7 +177,7 @@ func nothingLeft(t *testing.T, r *run) {
 	require.Empty(t, cgroups(t, r.Process.Pid))
 }
 
-// If gorun is killed at any moment of the start, no process or cgroup of the job is left.
+// If gorun is killed at a random moment of the start, no process or cgroup of the job is left.
 func TestKilledGorunAtRandomMoments(t *testing.T) {
 	for _, contain := range contains {
 		t.Run(contain, func(t *testing.T) {
@@ -243,8 +243,9 @@ func descendants(t *testing.T, pid int, word string) []int {
 // After the normal end of a job, no process that a rank has left in the background survives.
 func TestNormalEndLeavesNothing(t *testing.T) {
 	for _, contain := range contains {
-		// env -i removes the mark from the grandchild's environment, so that a search by
-		// environment does not find it.
+		// env -i removes the mark from the environment of the first grandchild, so that a search by
+		// environment does not find this grandchild. Its end shows only in the removal of the
+		// cgroup. The printed process ID is that of the second grandchild.
 		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-np", "3", "sh", "-c",
 			"env -i setsid sleep 1000 & setsid sleep 1000 & echo $!; exit 0")
 		require.NoError(t, r.Start())

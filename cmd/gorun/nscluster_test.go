@@ -43,7 +43,8 @@ func TestNamespacesAreHosts(t *testing.T) {
 	empty(t, c)
 }
 
-// "ip netns exec" works as the value of -rsh, and gorun shows its error message.
+// With "ip netns exec" as the value of -rsh, gorun shows the error message of ip for a network namespace that
+// does not exist.
 func TestIPNetnsExecIsARsh(t *testing.T) {
 	nscluster.Start(t, 1) // skips where namespaces are not permitted
 	got := gorun(t, nil, "-host", "nowhere", "-rsh", "ip netns exec", "true")
@@ -94,7 +95,7 @@ func onHost(t *testing.T, c *nscluster.Cluster, host string, args ...string) *ru
 	return r
 }
 
-// Arguments, input, output, failures and errors are right for hosts that gorun reaches by ssh.
+// Arguments, output, failures and errors are right for hosts that gorun reaches by ssh.
 func TestHostsOverSSH(t *testing.T) {
 	c := nscluster.StartSSH(t, 3)
 	data := noise(1, 1<<20)

@@ -28,7 +28,8 @@ func TestOptionDefaults(t *testing.T) {
 	}, o)
 }
 
-// Each flag of the job is parsed, in each of its spellings, up to the program's name.
+// Flags of the job are parsed, with one dash or two and with or without an equals sign, up to the program's
+// name.
 func TestOptionsOfTheJob(t *testing.T) {
 	o, err := parse("--np=4 -l -prefix %r: -timestamp -output-dir d -merge-stderr -stdin all -timeout 90 -grace=1m " +
 		"-on-failure continue -stall off -on-deadlock report -bind-to core -report-bindings -report f.json -explain -reproducible -v prog -np 9")

@@ -48,7 +48,7 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 				require.Contains(t, got.err, args[2]+": ", what)
 				require.Contains(t, got.err, c.file, what)
 				if c.file != "r.json.part" { // gorun makes this file only at the end of the job
-					require.NoFileExists(t, filepath.Join(dir, "ran"), "no time is spent in vain")
+					require.NoFileExists(t, filepath.Join(dir, "ran"), "no rank may run if its output or the report cannot be written")
 				}
 			}
 		})

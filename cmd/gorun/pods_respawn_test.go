@@ -111,7 +111,7 @@ func TestPodsThatComeTwice(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// The function of World.Resume continues after a lost pod has been started again.
+// The function that is passed to World.Resume begins again after a lost pod was started again.
 func TestPodsResume(t *testing.T) {
 	p := podsOf(t, 2, "-np", "4", "-ppn", "2", "-on-failure", "respawn", "prog", "-pause", "1", "-cut")
 	p.program = launch.Build(t, "survive", launch.Module+"/bench/survive")
@@ -135,7 +135,7 @@ func TestPodsThatAreEvicted(t *testing.T) {
 		said(t, root.stdout, "generation 0: rank ")
 	}
 	require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGTERM))
-	require.Equal(t, 143, evicted.end(t).code, "what the manifest takes for no failure of the job")
+	require.Equal(t, 143, evicted.end(t).code, "the exit code that the manifest does not count as a failure of the job")
 	got := root.end(t)
 	require.Zero(t, got.code, got.err)
 	require.Zero(t, roomy.end(t).code)

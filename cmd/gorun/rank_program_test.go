@@ -326,7 +326,7 @@ func children(t *testing.T, pid int, word string) []int {
 	return found
 }
 
-// awaitLines reads n lines that equal want.
+// awaitLines reads lines until n of them equal want.
 func awaitLines(t *testing.T, r *bufio.Reader, n int, want string) {
 	t.Helper()
 	for n > 0 {

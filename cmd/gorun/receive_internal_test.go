@@ -75,7 +75,7 @@ func takeAll(t *testing.T, b *inbox, said *safeBuffer, stream []byte, files int)
 		}
 		return nil
 	})
-	require.Zero(t, credit, "what was taken leaves the window")
+	require.Zero(t, credit, "credit is returned for all bytes of the file")
 	return why
 }
 

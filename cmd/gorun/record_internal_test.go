@@ -20,8 +20,8 @@ func recorderOf(t *testing.T, memory *os.File) *flight.Recorder {
 	return flight.New(m[flight.Offset:])
 }
 
-// Until a rank enters a new generation, gorun shows what it has recorded in the former one, and then what it records
-// in the new one. Records of ranks that have ended are not mapped again.
+// Until a rank enters a new generation, gorun shows what the rank has recorded in the previous generation. Afterwards
+// gorun shows what the rank records in the new generation. Records of ranks that have ended are not mapped again.
 func TestRecordOfARankBetweenGenerations(t *testing.T) {
 	r, gone := &rank{}, &rank{local: 1, ended: time.Now()}
 	s := &spawner{node: &node{ranks: []*rank{r, gone}}}

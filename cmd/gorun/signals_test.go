@@ -20,7 +20,7 @@ func (r *run) lines(t *testing.T) *bufio.Reader {
 	return bufio.NewReader(out)
 }
 
-// ready starts gorun and waits until each rank has printed word.
+// ready starts gorun and waits until as many lines as there are ranks equal the argument word.
 func ready(t *testing.T, ranks int, word string, env, args []string) (*run, *bufio.Reader) {
 	t.Helper()
 	r := command(t, env, args...)

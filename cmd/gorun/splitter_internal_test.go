@@ -131,7 +131,7 @@ func TestALineWaitsForOthersToBeQuiet(t *testing.T) {
 	a, b := new(source), new(source)
 	require.Equal(t, start.Add(partialDelay), s.dueAmong(w.others(a)))
 	w.wrote(a, start)
-	require.Equal(t, start.Add(partialDelay), s.dueAmong(w.others(a)), "its own writing is none of another")
+	require.Equal(t, start.Add(partialDelay), s.dueAmong(w.others(a)), "output of the same rank does not delay the line")
 	w.wrote(b, start.Add(time.Millisecond))
 	w.wrote(a, start.Add(2*time.Millisecond))
 	w.wrote(a, start.Add(3*time.Millisecond))

@@ -31,7 +31,7 @@ func TestQuestionsAreToldApart(t *testing.T) {
 	answer(0, 1, "old")
 	j.signaled(unix.SIGQUIT)
 	answer(2, 1, "old")
-	require.Empty(t, shown, "of one answer to each question")
+	require.Empty(t, shown, "answers to question 1 do not count for question 2")
 	answer(0, 2, "new")
 	answer(0, 2, "again")
 	answer(2, 3, "of a question that nobody has asked")

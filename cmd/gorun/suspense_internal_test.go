@@ -49,8 +49,8 @@ const (
 	killed = syscall.WaitStatus(9)
 )
 
-// For every order of the reports, the failure that has caused the other failures counts. The job does not end
-// before this failure is known.
+// For each of these orders of reports, the failure that has caused the other failures counts. The job does
+// not end before this failure is known.
 func TestVerdictInEveryOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode       string

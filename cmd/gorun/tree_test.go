@@ -39,7 +39,8 @@ func TestTreeOfAgents(t *testing.T) {
 	gone(t, r)
 }
 
-// Input and output pass through the tree of agents unchanged.
+// Input passes through the tree of agents unchanged. Every line of output arrives whole, with the label of a
+// rank.
 func TestOutputAndInputThroughTheTree(t *testing.T) {
 	data := noise(11, 1<<20+5)
 	name := file(t, data).Name()
@@ -125,8 +126,7 @@ func TestLossOfAnInnerAgent(t *testing.T) {
 	}
 }
 
-// With -on-failure continue, the loss of an agent with children is also the loss of all hosts below it. The
-// ranks of the other hosts go on.
+// With -on-failure continue, the loss of an agent with children is also the loss of all hosts below it.
 func TestSurvivorsGoOnWithoutABranch(t *testing.T) {
 	r, _ := ready(t, 12, "ready", binaryTree, helper(six(t, "-on-failure", "continue"), "grandchildren"))
 	killAgent(t, r, "d")
@@ -155,7 +155,7 @@ func TestSignalsThroughTheTree(t *testing.T) {
 	require.Zero(t, r.wait(t), r.err.String())
 }
 
-// A host whose network fails is lost within seconds, together with the hosts below it.
+// A host whose network fails is lost. The first failure names this host, and not the host below it.
 func TestCutHostInATree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the silence of a host")

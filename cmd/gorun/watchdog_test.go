@@ -51,8 +51,8 @@ func TestWatchdogWaitsBeforeInitialisation(t *testing.T) {
 	require.Contains(t, said.String(), other, "it has orders to carry out")
 }
 
-// A watchdog ignores the signals that end a job. Afterwards, it removes the processes and files that are left
-// of the job.
+// A watchdog ignores the signals that end a job. Afterwards, it still removes the files that are left of the
+// job.
 func TestWatchdogOutlivesSignals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gorun-left")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "below"), 0o700))

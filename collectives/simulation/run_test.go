@@ -26,9 +26,9 @@ func TestPredict(t *testing.T) {
 	require.Equal(t, u.Bytes, res.Busiest.Scratch)
 }
 
-// Predict works for every algorithm of every operation, with blocks that are empty for some ranks and
-// with buffers that are too long for real memory. A root sends or receives as many bytes as the
-// operation requires.
+// Predict works for every algorithm of every operation, with blocks that are empty for some ranks
+// and with buffers that are too long for real memory. Together, the ranks send at least as many
+// bytes as a root must send or receive if its own block stays at the root.
 func TestEveryAlgorithm(t *testing.T) {
 	for _, op := range simulation.Operations() {
 		names, err := simulation.Algorithms(op)

@@ -35,7 +35,7 @@ func TestUrgentSignalsDisturbNoRank(t *testing.T) {
 }
 
 // urge repeatedly sends SIGURG to all processes with a mark, until done is closed. urge returns the number
-// of rounds in which the signal reached at least as many processes as the argument all says.
+// of rounds in which it sent the signal to at least as many processes as the argument all says.
 func urge(mark string, all int, done <-chan struct{}) int {
 	const pace = 100 * time.Microsecond // gives the job time to make progress
 	var pids []int

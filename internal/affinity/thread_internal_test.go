@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slow is a Yielder whose yields take longer than those to an idle processor.
+// slow is a Yielder whose yields take as long as yields that let another process run.
 type slow struct{}
 
 func (slow) Yield() {
@@ -35,7 +35,8 @@ func processors(t *testing.T) (n, first, last int) {
 	return n, nth(&allowed, 0), nth(&allowed, n-1)
 }
 
-// after places the thread on the processor from, calls yield, and returns on which processor the thread then runs.
+// after moves the thread to a processor, whose number is the argument from, and calls yield. It returns the number of
+// the processor on which the thread runs afterwards.
 func after(t *testing.T, from int, yield func()) int {
 	t.Helper()
 	var allowed, one, kept unix.CPUSet
@@ -82,14 +83,15 @@ func TestThreadReturns(t *testing.T) {
 	}
 }
 
-// yields lets the thread yield n times to another process.
+// yields yields n times, each time for as long as if another process ran.
 func yields(h *Home, n int) {
 	for range n {
 		h.Yield(slow{})
 	}
 }
 
-// TestLaterLooks checks that a thread that has stayed on its processor returns from another one, again and again.
+// TestLaterLooks checks that a thread returns to its rank's processor even if an earlier look has found the thread
+// there.
 func TestLaterLooks(t *testing.T) {
 	n, first, last := processors(t)
 	goruntime.LockOSThread() // never unlocked: the thread ends with the test

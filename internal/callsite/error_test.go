@@ -41,7 +41,8 @@ func TestErrorNamesALineOnce(t *testing.T) {
 	require.Regexp(t, `^again: at error_test\.go:\d+: it is wrong$`, same.Error())
 }
 
-// TestErrorWithoutALine checks that a goroutine that gorun has started has no line.
+// TestErrorWithoutALine checks that Caller returns no line for an empty stack. An error of a goroutine whose
+// outermost function calls At has a line.
 func TestErrorWithoutALine(t *testing.T) {
 	line, function := callsite.Caller(nil)
 	require.Empty(t, line+function)

@@ -29,8 +29,8 @@ func operation() callsite.Site {
 //go:noinline
 func generic[T any](T) callsite.Site { return operation() }
 
-// inlined is short, so that the compiler inlines it into its callers. It also returns the line of
-// its call.
+// inlined is short, so that the compiler inlines it into its callers. It also returns the line in which it
+// calls operation.
 func inlined() (callsite.Site, string) { return operation(), here() }
 
 func TestLineOfTheCaller(t *testing.T) {
@@ -46,8 +46,8 @@ func TestLineOfTheCaller(t *testing.T) {
 	others.Wait()
 }
 
-// TestLinePassesOverAPackage checks that Line skips the functions of the given package, but not
-// its tests.
+// TestLinePassesOverAPackage checks that Line does not skip a function in a test file, even if the name of
+// the function begins with the given prefix. An empty Site has no line.
 func TestLinePassesOverAPackage(t *testing.T) {
 	s := generic(1.5)
 	require.Contains(t, s.Line("github.com/gorun-hpc/gorun/internal/callsite"), "site_test.go:")

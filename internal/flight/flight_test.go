@@ -254,8 +254,9 @@ func BenchmarkStartEnd(b *testing.B) {
 }
 
 // TestNumbersTakenAhead uses two values of type Numbers, as two goroutines do. Both take numbers of operations
-// in advance. All recent operations must be in the log. A new operation must be in the log even if 1000
-// operations have used the other value since its own value took numbers in advance.
+// in advance. The log must be full, except for the numbers that were taken in advance. A new operation must
+// be in the log even if 1000 operations have used the other value since its own value took numbers in
+// advance.
 func TestNumbersTakenAhead(t *testing.T) {
 	m := memory()
 	r := flight.New(m)

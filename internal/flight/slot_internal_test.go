@@ -6,8 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWriterStoppedBetweenStores stops a writer between two stores. The reader must accept the
-// record neither as the old nor as the new one, for any subset of visible stores.
+// TestWriterStoppedBetweenStores stops a writer between two stores. For every subset of visible stores, the
+// reader must not accept the record as the new one. It may accept the record as the old one only if the old
+// record uses three words and these words are unchanged.
 func TestWriterStoppedBetweenStores(t *testing.T) {
 	const last = 5*Slots + 7
 	write := func(memory []byte, n uint64, long bool) slot {

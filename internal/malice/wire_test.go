@@ -63,7 +63,8 @@ func (w *wire) start() { w.done.Go(w.accept) }
 
 func (w *wire) address() netip.AddrPort { return w.listener.Addr().(*net.TCPAddr).AddrPort() }
 
-// keep stores a connection, which sever closes.
+// keep stores a connection, so that sever closes it. After sever, keep closes the connection and returns
+// false.
 func (w *wire) keep(c net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/registry"
 )
 
-// TestShrink checks that actors that were in the table before Shrink are found by name, end, and are not
-// found afterwards. The same must hold for actors that are spawned after Shrink.
+// TestShrink checks that actors that were in the table before Shrink are found by name, can be stopped, and
+// are not found afterwards. The same must hold for actors that are spawned after Shrink.
 func TestShrink(t *testing.T) {
 	s := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	defer s.Shutdown()

@@ -26,7 +26,8 @@ var (
 	freshFlag = flag.Duration("fresh", 0, "run fresh seeds of all programs for this `time`")
 )
 
-// Every test run uses the seeds of each program from 1 on, up to these numbers.
+// Without -seed and -fresh, TestPrograms runs each program under the seeds from 1 to seedsFull, or to
+// seedsShort with -short.
 const (
 	seedsShort = 10
 	seedsFull  = 40

@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/simulate/program"
 )
 
-// TestDeathAtEveryEventOfARestart kills a rank at each event of a job that restarts lost ranks. Up to three
+// TestDeathAtEveryEventOfARestart kills a rank at every 23rd event of a job that restarts lost ranks. With
+// GORUN_SOAK, it does so at every 53rd event under many seeds, which begin at different events. Up to three
 // more ranks die a little later, while the other ranks enter the next generation or after they have entered
 // it.
 func TestDeathAtEveryEventOfARestart(t *testing.T) {

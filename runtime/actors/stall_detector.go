@@ -59,7 +59,7 @@ func (o *stallDetector) ran(m *mailbox) { processor.Store32(&o.running, m.serial
 // the timer again only afterwards.
 func (s *System) look() {
 	if m := s.stallDetector.held(s); m != nil {
-		s.cfg.Logger.Warn("an inline actor holds up all that arrives at its rank: if it waits for a Future it should use ReenterAfter, if it computes it should be a Worker",
+		s.cfg.Logger.Warn("an inline actor blocks the delivery of all messages at its rank: if it waits for a Future it should use ReenterAfter, if it computes it should be a Worker",
 			"actor", name(m.pid), "for", inlineTime)
 	}
 	s.stallDetector.again()

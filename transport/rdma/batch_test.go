@@ -81,7 +81,7 @@ func TestAnswersGoAtOnce(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestLongMessagesEndABatch checks that a long message is sent at once, behind the messages that were held back.
+// TestLongMessagesEndABatch checks that a long message is sent at once, after the messages that were held back.
 func TestLongMessagesEndABatch(t *testing.T) {
 	ranks, next := batching(t, memory(verbstest.StyleIWARP, 2))
 	for _, n := range []int{8, 8, 4000} {

@@ -51,8 +51,8 @@ func TestBurstsBeginTogether(t *testing.T) {
 }
 
 // TestFramesInFlightFitTheSendQueue sends messages without a Poll until the transport takes no more. Only a Poll
-// frees entries of the send queue. The test checks that the frames in flight never exceed the capacity of the
-// send queue, even when the window grows beyond this capacity.
+// frees entries of the send queue. The test checks that the frames in flight reach the capacity of the send
+// queue and never exceed it.
 func TestFramesInFlightFitTheSendQueue(t *testing.T) {
 	ranks := newWorld(t, memory(verbstest.StyleInfiniBand, 2), nil).ranks(t)
 	e, sent := ranks[0].to(1), uint64(0)
@@ -77,9 +77,9 @@ func TestFramesInFlightFitTheSendQueue(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestTheFirstMessageToEachPeerBeginsAtOnce checks that the first message to a peer is written before Send
-// returns, even after a message to another peer. If Send held the message back, a kill of the process would
-// lose the message. Holding it back would save no system call, because each peer has its own connection.
+// TestTheFirstMessageToEachPeerBeginsAtOnce checks that a rank without UseLock writes a message before Send
+// returns, even directly after a message to another peer. If Send held the message back, a kill of the process
+// would lose the message. Holding it back would save no system call, because each peer has its own connection.
 func TestTheFirstMessageToEachPeerBeginsAtOnce(t *testing.T) {
 	sender := iwarp.New(iwarp.Config{})
 	places := append(loopback(sender, 1), loopback(iwarp.New(iwarp.Config{}), 3)...)

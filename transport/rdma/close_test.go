@@ -88,7 +88,7 @@ func TestCloseAsksAgainForWhatFollowed(t *testing.T) {
 		u.await("an update, the message and the wish", func() bool { return h.heard == 3 })
 		h.say(frame(word(0, 0, 8, 1), kindEager, question()...))
 		u.await("the answer", func() bool { return h.heard == 4 })
-		h.say(frame(word(0, 2, 8, 1), kindUpdate)) // acknowledges the message and the wish, not the answer
+		h.say(frame(word(0, 2, 8, 1), kindUpdate)) // acknowledges the first two frames, not the answer
 		u.await("another wish", func() bool { return h.heard == 5 })
 		require.Empty(t, closed)
 		h.say(frame(word(0, 4, 8, 1), kindUpdate))

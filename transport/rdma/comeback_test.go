@@ -36,8 +36,8 @@ func (a *absence) hide(c *rdma.Config) {
 
 // TestPairComesBack cuts the connection of two ranks on the adapter, without an event of the adapter. The ranks
 // change to TCP and then return to the adapter, while both send messages and have Gets and Puts in progress. A
-// Put whose connection is lost fails; the test checks that no Put fails during the return, and that the messages
-// arrive in order.
+// Put whose connection is lost fails; the test checks that no Put and no Get fails during the return, and that
+// the messages arrive in order.
 func TestPairComesBack(t *testing.T) {
 	r, cut := fragileRails(2)
 	var gone absence

@@ -102,8 +102,9 @@ func TestRanksWithTwoSecrets(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestAckOfTheOpenFrame checks a peer that acknowledges a frame to which the rank still adds messages. The rank has not
-// sent the frame yet, so that the peer is lost.
+// TestAckOfTheOpenFrame checks a peer that acknowledges a frame to which the rank still adds messages. The rank has
+// not sent this frame yet. The test checks that the rank reports the loss of the peer, because the acknowledgement
+// violates the flow control.
 func TestAckOfTheOpenFrame(t *testing.T) {
 	everywhere(t, nil, func(l leaver) {
 		l.say(frame(word(0, 0, 8, 0), kindUpdate))

@@ -114,7 +114,7 @@ func asked(t *testing.T, r *rank, u *puppet, connections, first int, established
 
 // TestStrangersDoNotKeepRanksOut checks that a rank accepts every request of another rank while strangers
 // connect at a high rate. It also checks that the strangers start a bounded number of goroutines, that the
-// strangers are counted, and that the log names only the first stranger of each kind.
+// strangers are counted, and that the provider and the rank each log at most one stranger.
 func TestStrangersDoNotKeepRanksOut(t *testing.T) {
 	connections := 100
 	switch {
@@ -154,7 +154,7 @@ func TestStrangersDoNotKeepRanksOut(t *testing.T) {
 			require.NoError(t, r.Close())
 			mu.Lock()
 			defer mu.Unlock()
-			require.LessOrEqual(t, len(lines), 2, "of each kind the first is named: %v", lines)
+			require.LessOrEqual(t, len(lines), 2, "the provider and the rank each name at most one stranger: %v", lines)
 		})
 	}
 }

@@ -38,7 +38,7 @@ func TestLeaveIsOfOneConnection(t *testing.T) {
 	}
 	x.p.link, x.p.leaving = own[0], told
 	require.NoError(t, x.p.serve(&record{kind: recordLeave, header: transport.Header{A: peers[0].nonce()}}))
-	require.Equal(t, told, x.p.leaving, "it has said so already")
+	require.Equal(t, told, x.p.leaving, "the rank has sent its own leave record already")
 	x.p.link, x.p.leaving = nil, staying
 }
 
@@ -63,7 +63,7 @@ func TestIdleRankAsks(t *testing.T) {
 	for range 3 {
 		leave(leaveIdle)
 		require.Equal(t, staying, p.leaving, "a Put is under way")
-		require.Equal(t, []answer{{recordStay, transport.Header{A: nonce}}}, p.bulk.answers, "it is owed once")
+		require.Equal(t, []answer{{recordStay, transport.Header{A: nonce}}}, p.bulk.answers, "one answer is pending")
 	}
 	p.bulk.answers = nil
 	leave(0)
@@ -110,7 +110,7 @@ func TestIdleRankAsks(t *testing.T) {
 			require.Equal(t, agreed, p.leaving)
 			require.Equal(t, c.moves, p.moves())
 			stay(nonce)
-			require.Equal(t, agreed, p.leaving, "both have said so")
+			require.Equal(t, agreed, p.leaving, "both have agreed to end the connection")
 		})
 	}
 	p.link, p.leaving = nil, staying

@@ -220,8 +220,8 @@ func TestQuestionsHaveABound(t *testing.T) {
 	require.Len(t, x.p.bulk.answers, answersMax)
 }
 
-// FuzzMemoryRecords checks that no record about memory reaches memory that was not exposed, or ends an operation
-// that did not ask a question.
+// FuzzMemoryRecords passes arbitrary records about memory to a rank. It checks that the answers and the changes
+// of memory agree with the model, and that every error is ErrDamaged.
 func FuzzMemoryRecords(f *testing.F) {
 	x := newExposedTest(f)
 	for i, b := range x.questions() {

@@ -91,8 +91,9 @@ func TestConformanceOnTwoRails(t *testing.T) {
 }
 
 // TestFailoverUnderAStorm breaks connections of the first rail at random while ranks exchange messages, Gets and
-// FetchAdds, so that the ranks change to TCP and back. The test checks that each operation happens exactly once
-// and in order. If the operations end before the ranks have used TCP for some time, the test runs another round.
+// FetchAdds, so that the ranks change to TCP and back. The test checks that each message and each FetchAdd
+// happens exactly once, that messages arrive in order, and that Gets return the right bytes. If no connection
+// over TCP broke, the test runs another round.
 func TestFailoverUnderAStorm(t *testing.T) {
 	const stormsMax = 10
 	for range stormsMax {
@@ -151,8 +152,9 @@ func stream(t *testing.T, ranks []*rank, from, to, n, at int, then func()) {
 }
 
 // TestAdapterIsRemoved removes the device of one rank in the middle of a stream of messages, with a Get, a Put
-// and a FetchAdd in progress. The test checks that each message arrives once and in order, that the Get starts
-// again, and that the Put fails with the reason. Memory that was exposed before the removal stays reachable.
+// and a FetchAdd in progress. The test checks that each message arrives once and in order, that the Get and the
+// FetchAdd succeed, and that the Put fails with the reason unless it has ended before the removal. Memory that
+// was exposed before the removal stays reachable.
 func TestAdapterIsRemoved(t *testing.T) {
 	for _, gone := range []int{0, 1} {
 		t.Run(fmt.Sprint("of rank ", gone), func(t *testing.T) {

@@ -165,9 +165,9 @@ func impatient(c *rdma.Config) {
 	c.CopyBelow = 1 << 20 // applies where registrations are expensive
 }
 
-// TestNothingIsLostOrRepeatedWhenConnectionsBreak breaks connections at random while all pairs of ranks exchange
-// messages, Gets, Puts and FetchAdds. The test checks that messages and FetchAdds happen exactly once and in
-// order, that a successful Get returns the right bytes, and that a failed Put returns an error.
+// TestNothingIsLostOrRepeatedWhenConnectionsBreak breaks connections at random while ranks exchange messages,
+// Gets and FetchAdds. The test checks that each message and each FetchAdd happens exactly once, that messages
+// arrive in order, and that a successful Get returns the right bytes.
 func TestNothingIsLostOrRepeatedWhenConnectionsBreak(t *testing.T) {
 	seed := rand.Uint64()
 	number := uint64(0)
@@ -187,7 +187,7 @@ func TestNothingIsLostOrRepeatedWhenConnectionsBreak(t *testing.T) {
 			all := 0
 			for _, r := range ranks {
 				lent, copied := r.Bounces()
-				require.Zero(t, lent, "all pieces to copy through come back")
+				require.Zero(t, lent, "all bounce buffers are returned")
 				all += copied
 			}
 			require.Equal(t, name == "copies", all > 0)
@@ -206,7 +206,7 @@ func TestNothingIsLostOrRepeatedWhenConnectionsBreak(t *testing.T) {
 	}
 }
 
-// storm exchanges messages, Gets, Puts and FetchAdds between all pairs.
+// storm sends messages and makes Gets between random pairs of ranks, and makes FetchAdds on a word of rank 0.
 func storm(t *testing.T, ranks []*rank, random *rand.Rand) {
 	t.Helper()
 	const rounds, longest = 400, 3 << 20
@@ -357,7 +357,7 @@ func TestDeathOfAPeerIsSeen(t *testing.T) {
 			living := []*rank{ranks[0], ranks[2]}
 			pump(t, living, "the loss", func() bool { return len(ranks[0].downs) == 1 })
 			require.Equal(t, 1, ranks[0].downs[0].Peer)
-			require.ErrorIs(t, ranks[0].done[token], transport.ErrPeerDown, "what was under way ends first")
+			require.ErrorIs(t, ranks[0].done[token], transport.ErrPeerDown, "the operation in progress ends before the loss is reported")
 			require.NoError(t, drive(t, living, "send", func() error { return ranks[0].to(2).Send(transport.Header{A: 1}, nil) }))
 			pump(t, living, "a message of the living", func() bool { return ranks[2].arrivals == 2 })
 			closeAll(t, living)

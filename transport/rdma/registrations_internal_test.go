@@ -321,7 +321,8 @@ func TestMeasureCopies(t *testing.T) {
 }
 
 // TestMarkerOvertakesWrites checks when a Put ends. The acknowledgement of its marker is not sufficient: its
-// RDMA Writes have to be complete as well, because the adapter may have to send the Writes again.
+// RDMA Writes have to be complete as well, because the adapter may have to send the Writes again. A Put whose
+// marker is acknowledged succeeds even if the connection is lost then.
 func TestMarkerOvertakesWrites(t *testing.T) {
 	x := newExposedTest(t)
 	p, data := x.p, make([]byte, 8)
@@ -340,7 +341,8 @@ func TestMarkerOvertakesWrites(t *testing.T) {
 	require.Len(t, x.t.finished, 1)
 	require.NoError(t, x.t.finished[0].err)
 
-	// Now the Writes are complete before the marker is acknowledged, and the connection is lost in between.
+	// Now the Writes are complete before the marker is acknowledged. In the last case the connection is lost
+	// after the acknowledgement.
 	o = begin(2)
 	p.bulk.moved(p, idWrite, 2, verbs.StatusSuccess)
 	require.Len(t, x.t.finished, 1)

@@ -184,7 +184,7 @@ func testKeysGiveNoMore(t *testing.T, sinks, inArena bool) {
 	require.NoError(t, err)
 	refused(words, 8)
 	require.ErrorIs(t, pull(t, ranks, make([]byte, 8), words), transport.ErrBadKey)
-	refused(writable.At(length), 8) // behind the exposed memory
+	refused(writable.At(length), 8) // beyond the end of the exposed memory
 	refused(writable.At(-8), 16)
 	require.NoError(t, push(t, ranks, make([]byte, length), writable))
 	clear(before[length : 2*length])

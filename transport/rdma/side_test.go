@@ -209,8 +209,8 @@ func TestConformanceOnStripes(t *testing.T) {
 }
 
 // TestStripesUnderAStorm breaks connections of both rails at random while ranks exchange messages, Gets, Puts
-// and FetchAdds. The test checks that messages and FetchAdds happen exactly once and in order, and that Gets and
-// Puts move the right bytes.
+// and FetchAdds. The test checks that each message and each FetchAdd happens exactly once, that messages arrive
+// in order, and that Gets and Puts move the right bytes.
 func TestStripesUnderAStorm(t *testing.T) {
 	kinds := []string{"memory"}
 	if os.Getenv("GORUN_SOAK") != "" {
@@ -251,7 +251,7 @@ func TestStripesUnderAStorm(t *testing.T) {
 }
 
 // puts writes to peers with several Puts and Gets in progress. It checks that a successful Put has written its
-// bytes, that a failed Put gives the reason, and that no byte of a Put arrives after its end.
+// bytes, that a failed Put gives the reason, and that no byte of a successful Put arrives after its end.
 func puts(t *testing.T, ranks []*rank, random *rand.Rand) {
 	t.Helper()
 	const rounds, longest = 60, 1 << 20

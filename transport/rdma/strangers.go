@@ -83,7 +83,7 @@ func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	}
 	counter.Add(1)
 	s.once.Do(func() {
-		t.log.Log(fmt.Sprintf("rdma: a request from %v was %v; more of that kind are counted in silence", from, err))
+		t.log.Log(fmt.Sprintf("rdma: a request from %v was %v; further ones are only counted", from, err))
 	})
 }
 

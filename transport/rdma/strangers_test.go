@@ -119,7 +119,7 @@ func TestOldRequestsAreRefused(t *testing.T) {
 	again, _ := ask(3, 5)
 	require.Equal(t, negotiation.Duplicate, again.reason(), "a recorded request")
 	again, _ = ask(2, 9)
-	require.Equal(t, negotiation.StaleEpoch, again.reason(), "an earlier life")
+	require.Equal(t, negotiation.StaleEpoch, again.reason(), "an earlier incarnation")
 	require.Equal(t, []uint64{2, 0}, []uint64{r.Strangers().Repeated.Load(), r.Strangers().Declined.Load()})
 	first.say(frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))
 	r.check = func(int, transport.Header, []byte) {}

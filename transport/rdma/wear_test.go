@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// TestWornKeysAreReplaced has two ranks with an encrypted connection move as many bytes as the keys of the
-// connection may protect, with messages, Gets and Puts in both directions. The test checks that the ranks then
-// make a new connection, that no operation fails, and that messages arrive in order. Two ranks without
-// encryption keep their connection.
+// TestWornKeysAreReplaced has two ranks with an encrypted connection move more bytes than the keys of one
+// connection may protect, with messages, Gets and Puts in both directions. The test checks that the ranks then make
+// a new connection, that no operation fails, and that messages arrive in order. Ranks without encryption, and ranks
+// that do not reach the limit, keep their connection.
 func TestWornKeysAreReplaced(t *testing.T) {
 	for name, sealed := range map[string]bool{"encrypted": true, "in clear": false} {
 		t.Run(name, func(t *testing.T) { wear(t, sealed, sealed) })

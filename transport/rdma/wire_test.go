@@ -220,7 +220,7 @@ func TestFaultSimultaneous(t *testing.T) {
 		p := newPair(t, 0, nil)
 		mine, asked := p.dialled()
 		require.Equal(t, negotiation.Simultaneous, phone(t, p.r).ask(record(1, 0, 1)).rejection())
-		require.Zero(t, p.r.Strangers().Repeated.Load()+p.r.Strangers().Declined.Load(), "it is as it should be")
+		require.Zero(t, p.r.Strangers().Repeated.Load()+p.r.Strangers().Declined.Load(), "counted as repeated or declined")
 		mine.write(reply(1, asked))
 		mine.until("the first message", func() bool { return len(mine.in) > 0 })
 		require.NoError(t, p.r.Close())
@@ -232,7 +232,7 @@ func TestFaultSimultaneous(t *testing.T) {
 		flags, _ := w.startup(replyKey)
 		require.Zero(t, flags&0x20)
 		its.until("its own request is dropped", func() bool { return its.eof })
-		require.Empty(t, its.in, "without a word")
+		require.Empty(t, its.in, "the rank sends nothing before it closes its request")
 		// The winning connection ends before its first message, so the other rank asks again.
 		require.NoError(t, w.conn.Close())
 		again, asked := p.dialled()
@@ -259,9 +259,9 @@ func TestFaultSimultaneous(t *testing.T) {
 		p.dialled()
 		flags, _ := phone(t, p.r).ask(record(0, 1, 5)).startup(replyKey)
 		require.Zero(t, flags&0x20)
-		require.Equal(t, negotiation.StaleEpoch, phone(t, p.r).ask(record(0, 0, 9)).rejection(), "an earlier life")
-		require.Equal(t, negotiation.Duplicate, phone(t, p.r).ask(record(0, 1, 5)).rejection(), "said twice")
-		require.Equal(t, negotiation.Duplicate, phone(t, p.r).ask(record(0, 1, 4)).rejection(), "said late")
+		require.Equal(t, negotiation.StaleEpoch, phone(t, p.r).ask(record(0, 0, 9)).rejection(), "an earlier incarnation")
+		require.Equal(t, negotiation.Duplicate, phone(t, p.r).ask(record(0, 1, 5)).rejection(), "the same attempt again")
+		require.Equal(t, negotiation.Duplicate, phone(t, p.r).ask(record(0, 1, 4)).rejection(), "an earlier attempt")
 		flags, _ = phone(t, p.r).ask(record(0, 1, 6)).startup(replyKey)
 		require.Zero(t, flags&0x20, "a later attempt")
 		require.NoError(t, p.r.Close())
@@ -269,8 +269,8 @@ func TestFaultSimultaneous(t *testing.T) {
 }
 
 // TestFaultCredits is the part of fault 18 of docs/connection-model.md, "Faults and tests", that belongs to this
-// package: updates arrive twice, and both sides use up their credits. The test checks that updates with new
-// credits need no credit themselves.
+// package: updates arrive three times, and both sides use up their credits. The test checks that a repeated
+// update grants no further credits, and that updates with new credits need no credit themselves.
 func TestFaultCredits(t *testing.T) {
 	const credits = 8 // the function request asks for this number
 	everywhere(t, nil, func(l leaver) {

@@ -33,8 +33,8 @@ func readerOf(t *testing.T) (tr *Transport, put func(records int)) {
 	}
 }
 
-// A ring that was emptied once does not count as emptied after a read that has left records in it. This matters
-// for a ring that was not the first one in between.
+// A ring that was emptied once does not count as emptied after a read that has left records in it. The read has
+// to clear the flag, because Poll itself clears it only for the first ring (fallBehind).
 func TestReadThatLeavesRecords(t *testing.T) {
 	tr, put := readerOf(t)
 	l := tr.rings[0]
@@ -46,8 +46,8 @@ func TestReadThatLeavesRecords(t *testing.T) {
 	require.False(t, l.emptied)
 }
 
-// A reader waits only in a Poll for several records that follows a Poll that has emptied the ring. Whether it
-// waits is seen by the computation that takes the time.
+// A reader waits only in a Poll for several records that follows a Poll that has emptied the ring. The test
+// recognizes a wait by the field spent, which holds the result of the computation that takes the time.
 func TestReaderFallsBehind(t *testing.T) {
 	for _, c := range []struct {
 		name            string

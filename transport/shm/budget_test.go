@@ -10,8 +10,8 @@ import (
 )
 
 // Poll delivers at most its budget of messages, shares the budget among the rings, and polls the
-// inbox even if the rings are busy. With a budget of one message, only every eighth Poll polls the
-// inbox.
+// inbox even if the rings are busy. With a budget of one message, the inbox is polled in one of
+// eight Polls, so the test makes eight times as many Polls.
 func TestBudgetIsShared(t *testing.T) {
 	ts := local(t, 4, false)
 	for from := 1; from <= 2; from++ {

@@ -170,7 +170,8 @@ func TestPipedAlone(t *testing.T) {
 	}
 }
 
-// An owner that polls late skips requests that were withdrawn, and serves the valid ones.
+// After an owner has polled late, when many requests were withdrawn, it reports no rank as lost, and another Get
+// reads the right bytes.
 func TestLateOwner(t *testing.T) {
 	for w := range shm.Ways {
 		ts := pair(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// EagerBoth is less than EagerBest only if a Get copies once between processes, and not before the first message
-// to the peer, which finds out whether the peer has joined.
+// EagerBoth differs from EagerBest (is not 0) only if a Get copies once between processes. Before the first
+// message to the peer it is 0, because only this message finds out whether the peer has joined.
 func TestEagerBoth(t *testing.T) {
 	needsAlone(t)
 	staged, node := mapped(t, 2, shm.Config{DisableCMA: true})

@@ -20,8 +20,9 @@ func (c *counter) Completed(int, uint64, uint64, error) {}
 
 func (c *counter) Down(*transport.PeerDown) { c.downs++ }
 
-// A rank that is marked down but lives may be stopped between its claim of slots of the inbox and the record. The inbox
-// does not pass the claim before the rank is reaped, so that the rank cannot write over the record of another rank.
+// A rank that is marked down but lives may be stopped after it has claimed slots of the inbox and before it has
+// written the record. The reader of the inbox does not skip the claim until the record is written or the rank is
+// reaped, so that the rank cannot write over the record of another rank.
 func TestClaimOfARankThatLives(t *testing.T) {
 	const bytes = 64 << 20
 	fd, err := unix.MemfdCreate("test", unix.MFD_CLOEXEC)

@@ -48,7 +48,7 @@ func TestDoorbellOrder(t *testing.T) {
 	require.Equal(t, sleepersAt, faultOf(sleep))
 	openWord()
 	require.Equal(t, sleepersAt, faultOf(d.Ring))
-	require.Equal(t, uint32(1), atomic.LoadUint32(d.word), "the ring was counted before the look")
+	require.Equal(t, uint32(1), atomic.LoadUint32(d.word), "Ring increments the word before it reads the number of sleepers")
 	openSleepers()
 	d.sleep(func(word *uint32, ticket uint32, nanos int64) {
 		require.Equal(t, uint32(1), atomic.LoadUint32(d.sleepers), "the sleeper was counted before its sleep")

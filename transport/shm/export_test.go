@@ -154,8 +154,8 @@ func Note(t *Transport, rank int, kind uint8, h transport.Header) error {
 	return t.endpoint(rank).put(kind, h, nil)
 }
 
-// CountDirect makes a transport call its argument before each direct read. It returns a pointer to
-// the number of bytes that direct reads have read.
+// CountDirect makes a transport call a function of the test before each direct read. It returns a
+// pointer to the number of bytes that direct reads have read.
 func CountDirect(t *Transport, before func()) *int {
 	read, n := t.reader, new(int)
 	t.reader = func(pid int, b []byte, addr uint64) (int, error) {
@@ -257,7 +257,8 @@ func Reassign(t *Transport, rank, pid int) {
 	r.pid, r.proved = pid, -proofHolds
 }
 
-// TakeTickets makes the tickets of a rank taken, as if the owners of the memory had begun to copy.
+// TakeTickets marks the requested tickets of a transport as taken, as if the owners of the memory had
+// begun to copy.
 func TakeTickets(t *Transport) {
 	for k := range t.bulk.tickets {
 		asked := t.bulk.tickets[k].sequence << 8
@@ -265,7 +266,7 @@ func TakeTickets(t *Transport) {
 	}
 }
 
-// TakenBack returns how many tickets of a rank it has taken back.
+// TakenBack returns how many tickets a transport has taken back.
 func TakenBack(t *Transport) (n int) {
 	for k := range t.bulk.tickets {
 		if atomic.LoadUint64(ticketWord(t.control, k))&codeMask == codeBack {

@@ -152,7 +152,7 @@ func TestRingsChangeHands(t *testing.T) {
 		require.Less(t, sent, uint64(100_000))
 	}
 	require.EqualValues(t, sent, o.next[ranks-1])
-	// A sender that has returned its ring uses the inbox, and later a ring again.
+	// All senders, including the one that has returned its ring, can still send.
 	for r := 1; r <= shm.RingsPerRank; r++ {
 		require.NoError(t, sendAll(ts[r], &log{}, endpointTo(t, ts[r], 0), transport.Header{A: 99}, nil))
 	}

@@ -10,7 +10,7 @@ import (
 
 // mapMemory fails, because in this build ranks are goroutines of one process.
 func mapMemory(int, int64) ([]byte, error) {
-	return nil, fmt.Errorf("%w: processes share memory on Linux alone", transport.ErrNotSupported)
+	return nil, fmt.Errorf("%w: processes share memory only on Linux", transport.ErrNotSupported)
 }
 
 func advise([]byte) error { return nil }

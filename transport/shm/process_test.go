@@ -287,8 +287,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// A rank that is killed is reported once, after the messages that it had sent, and pending operations
-// on its memory complete. Other ranks are not affected.
+// A rank that is killed is reported once, after the pending operations on its memory have completed.
+// Other ranks are not affected.
 func TestKilled(t *testing.T) {
 	for _, noCMA := range []bool{false, true} {
 		s := newStage(t, "source", 3, noCMA)

@@ -77,7 +77,7 @@ func TestReusedProcessIDOfReader(t *testing.T) {
 	}
 }
 
-// After one verification of a process ID has failed, every later verification fails, too.
+// Every verification of a process ID fails after the ID was given to another process.
 func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
 	ts := pair(t)
 	needsAlone(t)
@@ -90,8 +90,8 @@ func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
 }
 
 // Once the loss of a peer is known, the memory of its process is neither read nor written, even while
-// the loss cannot be reported yet. In this test the loss cannot be reported, because a live rank has
-// an unpublished claim in the inbox before the peer's last message.
+// the loss cannot be reported yet. In this test the loss cannot be reported, because an unpublished
+// claim of a live rank precedes the peer's last message in the inbox.
 func TestNoCopyAfterLoss(t *testing.T) {
 	needsAlone(t)
 	ts, node := mapped(t, 3, shm.Config{})

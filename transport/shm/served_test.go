@@ -18,8 +18,8 @@ func serveNote(ticket, verb, n uint64, k transport.Key) transport.Header {
 	return transport.Header{A: n<<16 | verb<<8 | ticket, B: k.Addr, C: k.Token}
 }
 
-// A peer that sends a request which no correct peer sends is reported as lost, and no memory is
-// touched.
+// A peer that sends a request which no correct peer sends is reported as lost, and the exposed
+// memory stays unchanged.
 func TestBadRequests(t *testing.T) {
 	const get, add, stranger = 0, 2, 3
 	for name, c := range map[string]struct{ ticket, verb, n uint64 }{
@@ -72,7 +72,7 @@ func TestTakenBackIsNotServed(t *testing.T) {
 		poll(t, ts[0], l, 1)
 	}
 	buffers := shm.Buffers(ts[0])
-	require.Equal(t, make([]byte, len(buffers)), buffers, "it was done alone")
+	require.Equal(t, make([]byte, len(buffers)), buffers, "the reader has copied alone, without staging buffers")
 	tickets := bytes.Clone(shm.Control(ts[0], 0)[shm.OffTickets:][:512])
 	poll(t, ts[1], l, 10)
 	require.Equal(t, make([]byte, len(buffers)), buffers)
@@ -155,7 +155,8 @@ func TestPollCopiesABoundedAmount(t *testing.T) {
 	require.Len(t, l.downs, 1)
 }
 
-// An operation that ends beyond an arena accesses no memory, whatever the length of the operation.
+// An operation that ends beyond an arena accesses no memory, even if it is longer than one Poll
+// copies.
 func TestArenaEndsWhereItEnds(t *testing.T) {
 	ts := pair(t)
 	e := endpointTo(t, ts[0], 1)
@@ -178,8 +179,7 @@ func TestArenaEndsWhereItEnds(t *testing.T) {
 	}
 }
 
-// If a Poll exceeds its limit in order to complete a chunk, it leaves the following operations to
-// the next Poll, and all operations complete.
+// All operations complete even if a Poll exceeds its limit in order to complete a chunk.
 func TestPollThatCopiesTooMuch(t *testing.T) {
 	ts := pair(t)
 	needsAlone(t)

@@ -115,9 +115,9 @@ func TestRungOnce(t *testing.T) {
 	}
 }
 
-// Arm passes its barrier after it has armed the doorbell and before it looks for messages. So it
-// finds a message that was sent between the arming and the barrier. If Arm has found a message, the
-// doorbell is not armed afterwards.
+// Arm makes the other processes pass a memory barrier after it has armed the doorbell and before it
+// looks for messages. So it finds a message that was sent between the arming and the barrier. If
+// Arm has found a message, the doorbell is not armed afterwards.
 func TestArmLooksBehindTheBarrier(t *testing.T) {
 	ts, node := mapped(t, 2, shm.Config{})
 	defer func() { require.NoError(t, node.Close()) }()

@@ -14,7 +14,7 @@ type Condition struct {
 	pause time.Duration // between two probes while the processors are too far apart
 }
 
-// tries bounds the runs of one measurement of which one must count, and pauses the probes that await the next run.
+// tries is the largest number of runs in one call of During, and pauses the largest number of probes before one run.
 const (
 	tries  = 8
 	pauses = 600
@@ -23,14 +23,15 @@ const (
 // ErrFar is wrapped by the error of During if no run counts.
 var ErrFar = errors.New("the processors have no common cache")
 
-// New returns the condition that a cache line takes at most the time limit between the first two
-// processors and back.
+// New returns the condition that a cache line takes at most the duration limit from the first processor to the
+// second and back.
 func New(limit time.Duration) *Condition {
 	return &Condition{limit: limit, probe: roundTrip, pause: 200 * time.Millisecond}
 }
 
-// During calls run until the processors were near before and after the call, or until run returns true, because the
-// run is over whatever the distance was. It returns an error that wraps ErrFar, or the error of a probe or of the context.
+// During waits until the processors are near, and calls run. It repeats this, up to tries times, until the processors
+// are near after the call, too, or run returns true, which means that the run must not be repeated. An error wraps
+// ErrFar, or is the error of a probe or of the context. If all runs count, During only calls run once.
 func (d *Condition) During(ctx context.Context, run func() (over bool)) error {
 	if d.limit == 0 {
 		run()
@@ -50,7 +51,7 @@ func (d *Condition) During(ctx context.Context, run func() (over bool)) error {
 	return fmt.Errorf("%w during %d runs", ErrFar, tries)
 }
 
-// await waits until the processors are near.
+// await waits until the processors are near, for at most pauses probes.
 func (d *Condition) await(ctx context.Context) error {
 	for range pauses {
 		near, err := d.near()

@@ -14,7 +14,7 @@ const (
 	far      = 2 * close200
 )
 
-// probes returns a probe that returns one after the other of the given times, and the last one for ever.
+// probes returns a probe that returns the given times in order, and after that always the last one.
 func probes(times ...time.Duration) func() (time.Duration, error) {
 	return func() (time.Duration, error) {
 		first := times[0]
@@ -49,7 +49,7 @@ func TestRunsCountWhileProcessorsAreNear(t *testing.T) {
 	}
 }
 
-// alternating returns times that are near before each run, and far after it.
+// alternating returns round-trip times of processors that are near before each run, and far after it.
 func alternating() []time.Duration {
 	var times []time.Duration
 	for range tries {
@@ -58,8 +58,8 @@ func alternating() []time.Duration {
 	return times
 }
 
-// TestEndOfARepetition checks that During repeats no run that is over, and that it returns the errors of the probe and of
-// the context.
+// TestEndOfARepetition checks that During does not repeat a run that returned true, and that During returns the errors
+// of the probe and of the context.
 func TestEndOfARepetition(t *testing.T) {
 	broken := errors.New("broken")
 	runs := 0

@@ -14,9 +14,8 @@
 // MG, FT and LU divide their problem among the ranks along one axis only, so that they cannot use as many
 // ranks as the reference codes. lu.f90 stores the 5x5 blocks of its triangular matrices, and
 // multiplies vectors by them. LU stores no blocks: it computes each product from the state of the cell. In spite
-// of these differences, the operation
-// counts are those of the reference codes. A kernel counts as verified only if its results agree with the
-// published results within the published tolerance.
+// of these differences, the operation counts are those of the reference codes. A kernel counts as verified only
+// if its results agree with the published results within the published tolerance.
 //
 // Every function that takes a communicator is collective over that communicator.
 package npb

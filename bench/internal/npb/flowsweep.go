@@ -45,8 +45,7 @@ func (d *diagonal) solve(b *cell, s *state) {
 
 // common returns the terms that the products of x with the Jacobians of the three axes have in common. yx, yy
 // and yz are the changes of the velocity components that the correction x causes. dq is the change of q =
-// density*v^2/2. heat is
-// the energy that viscosity and conduction transport, without the extra term of each axis.
+// density*v^2/2. heat is the energy that viscosity and conduction transport, without the extra term of each axis.
 func common(x *cell, s *state) (yx, yy, yz, dq, heat float64) {
 	yx, yy, yz = (x[1]-s.vx*x[0])*s.inverse, (x[2]-s.vy*x[0])*s.inverse, (x[3]-s.vz*x[0])*s.inverse
 	dq = s.vx*x[1] + s.vy*x[2] + s.vz*x[3] - s.half*x[0]

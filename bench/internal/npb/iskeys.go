@@ -20,8 +20,8 @@ type keys struct {
 
 	buckets int
 	// counts holds the number of this rank's keys in each bucket. totals holds the number of all ranks' keys
-	// in each bucket. Behind the last bucket, counts contains the keys under test that this rank has, and
-	// totals contains all keys under test.
+	// in each bucket. After the elements of the buckets, counts contains the keys under test that this rank has,
+	// and totals contains all keys under test.
 	counts, totals [isBuckets + isTests]int32
 	next           [isBuckets]int32 // the index in sorted for the next key of each bucket
 	sorted         []int32          // the elements of mine, ordered by their bucket
@@ -93,7 +93,7 @@ func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	}
 }
 
-// pickTests stores the keys under test that this rank has. It stores them behind the counts of the buckets,
+// pickTests stores the keys under test that this rank has. It stores them after the counts of the buckets,
 // so that the reduction of the counts gives every rank all keys under test.
 func (k *keys) pickTests() {
 	tests := k.counts[k.buckets:]

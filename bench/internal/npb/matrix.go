@@ -88,7 +88,7 @@ func cgVectors(n, nonzer int) []sparseVector {
 }
 
 // scatter computes the products of the elements of each vector. It stores each product whose row and column are in
-// the block, behind the products of the same row that were computed before. At the call, m.Start[i] is the index
+// the block, at the index that follows the earlier products of the same row. At the call, m.Start[i] is the index
 // at which the space of row i starts.
 func (m *Matrix) scatter(vectors []sparseVector, n int, shift float64, b Block) {
 	next := slices.Clone(m.Start)

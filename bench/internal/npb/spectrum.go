@@ -152,7 +152,7 @@ func (s *spectrum) synthesize() error {
 	return nil
 }
 
-// lines transforms a plane along x, in place, lanes rows at a time.
+// lines transforms a plane along x, in place. The constant lanes is the number of rows that it transforms at a time.
 func (s *spectrum) lines(plane []complex128, inverse bool) {
 	for ; len(plane) > 0; plane = plane[lanes*s.nx:] {
 		s.x.lines(plane[:lanes*s.nx], inverse)

@@ -13,9 +13,9 @@ const (
 	tagSync = 102
 )
 
-// PingPong sends s back and forth between two ranks. The rank whose argument first is true begins. PingPong
-// returns the time of one way in microseconds: the duration of the timed round trips, divided by twice their
-// number.
+// PingPong exchanges messages between two ranks. Each rank sends s and receives into r. The rank that passes true
+// as the argument first begins. PingPong returns the time of one way in microseconds: the duration of the timed
+// round trips, divided by twice their number.
 func PingPong[T Element](c *runtime.Comm, peer int, first bool, s, r []T, timed, warmup int) (float64, error) {
 	if err := Sync(c, peer); err != nil {
 		return 0, err

@@ -139,7 +139,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// stream is a launcher that sends the same answers to all requests.
+// stream is a launcher that sends a fixed text, whatever the client requests.
 type stream struct{ io.Reader }
 
 func (stream) Write(p []byte) (int, error) { return len(p), nil }

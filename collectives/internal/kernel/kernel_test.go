@@ -118,7 +118,7 @@ func plainNaN(k kernel.Kind, b []byte) []byte {
 	return b
 }
 
-// shifted copies b to an address of random alignment, with 64 unused bytes behind the copy.
+// shifted copies b to an address of random alignment, with 64 unused bytes after the copy.
 func shifted(r *rand.Rand, b []byte) []byte {
 	off := r.IntN(64)
 	s := make([]byte, off+len(b)+64)[off:]

@@ -158,8 +158,8 @@ var costs = map[string]func(size, n int) (messages, volume int){
 	},
 }
 
-// TestCosts compares the messages and the bytes that the busiest rank sends with the costs that
-// the comment at the head of each algorithm states.
+// TestCosts compares the messages and the bytes that the busiest rank sends with the table costs.
+// The messages must be as many as the table says, and the bytes at most as many.
 func TestCosts(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		name := a.Operation.String() + "=" + a.Name

@@ -89,8 +89,8 @@ func (l *liar) Exchange(to int, out []byte, from int, in []byte) error {
 	return l.member.Exchange(to, out, from, in)
 }
 
-// TestLengthsThatAreLies checks that a rank allocates no memory for an announced length that
-// cannot be true.
+// TestLengthsThatAreLies checks that an announced length that cannot be true causes ErrLength, and
+// that the rank allocates less than 1 MiB of scratch memory.
 func TestLengthsThatAreLies(t *testing.T) {
 	k := messagetest.Case{Operation: message.AllToAllV, Ranks: 4, Elements: 6}
 	for name, lie := range map[string]uint64{

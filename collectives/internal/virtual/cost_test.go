@@ -10,9 +10,10 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// TestClosedForms compares the time of each algorithm with the formula at the head of its file. The
-// numbers of ranks are powers of two, for which the formulas are exact. In the formulas, n is the
-// number of bytes of the vector or of a block. p is the number of ranks.
+// TestClosedForms compares the times of several algorithms with the formulas at the heads of their
+// files, which the test repeats. The numbers of ranks are powers of two, for which the formulas are
+// exact. In the formulas, n is the number of bytes of the vector or of a block. p is the number of
+// ranks.
 func TestClosedForms(t *testing.T) {
 	type form func(p, n, log float64) float64
 	hops := func(p, _, log float64) float64 { return log * alpha }

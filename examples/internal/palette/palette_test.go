@@ -34,7 +34,7 @@ func TestGlowHasEvenSteps(t *testing.T) {
 	require.Len(t, glow, 256)
 	require.Less(t, lightness(glow[0]), 3.)
 	require.Equal(t, color.RGBA{255, 255, 255, 255}, glow[255])
-	// step is the distance of two compared colours in the palette. The test does not compare adjacent
+	// step is the distance between two compared colours in the palette. The test does not compare adjacent
 	// colours, because their difference consists mostly of rounding errors.
 	const step = 8
 	for i := step; i < len(glow); i++ {

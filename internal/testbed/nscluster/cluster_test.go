@@ -46,8 +46,8 @@ func TestHostsReachEachOtherUntilTheCableIsCut(t *testing.T) {
 	reach := func() bool {
 		// Host h1 has to answer the address resolution again.
 		on(t, c, "h0", "ip neigh flush all")
-		// Nobody listens at the port: a connected host refuses at once, a cut host does not
-		// answer.
+		// Nobody listens at the port. A connected host refuses the connection at once, and a cut host does
+		// not answer.
 		err := c.Command("h0", "timeout", "0.5", "bash", "-c", "</dev/tcp/"+c.Address("h1").String()+"/9").Run()
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit)

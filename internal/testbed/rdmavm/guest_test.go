@@ -15,7 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestGuest boots one guest and checks everything that package rdmavm promises.
+// TestGuest boots one guest. It checks the exit codes and the output of commands, the shared directory, a
+// test program, a forwarded port and both software drivers. No temporary file may be left.
 func TestGuest(t *testing.T) {
 	temporary, share := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temporary)
@@ -84,8 +85,8 @@ func TestGuestHasALimit(t *testing.T) {
 	g.Close() // Close of an ended guest has no effect
 }
 
-// TestNothingIsAskedFor checks that missing tools are a single reason to skip a test, and that
-// nothing asks for input.
+// TestNothingIsAskedFor checks that Boot and Image name one missing program if PATH has none, and that Start
+// skips the test if GORUN_RDMA_VM is not 1.
 func TestNothingIsAskedFor(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := rdmavm.Boot(t.Context(), rdmavm.Config{})

@@ -8,12 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// memory is a transport.Arena on the heap. If pieces is true, memory behaves like the arena of ranks
-// in one process. Each call of Bytes returns an allocation of its own, and a later call must not
-// cross the ends of this allocation.
+// memory is a transport.Arena for tests. If pieces is not nil, memory behaves like the arena of
+// ranks in one process. Each call of Bytes returns an allocation of its own, and a later call must
+// not cross the ends of this allocation.
 type memory struct {
 	size      int
-	whole     []byte // nil if pieces is true
+	whole     []byte // nil if pieces is not nil
 	pieces    map[int][]byte
 	discarded [][2]int
 	refuse    error
@@ -65,7 +65,7 @@ func (m *memory) Offset(b []byte) (int, bool) {
 	return int(at - base), true
 }
 
-// aligned requires that b begins at a multiple of n.
+// aligned requires that off, the offset of b in the arena, is a multiple of n.
 func aligned(t *testing.T, b []byte, off, n int) {
 	t.Helper()
 	if off%n != 0 {

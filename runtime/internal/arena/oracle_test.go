@@ -155,7 +155,7 @@ func (m *model) odd(e *entry, rank, arg int) {
 	}
 }
 
-// finish ends every lease and checks that the whole range can be allocated again.
+// finish ends every lease and checks that size bytes can be allocated again.
 func (m *model) finish(size int) {
 	for _, e := range slices.Clone(m.leases) {
 		switch {

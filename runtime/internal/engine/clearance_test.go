@@ -12,9 +12,9 @@ import (
 )
 
 // TestClearanceForMoreThanTheMessageEndsThePeer checks the answer to a CTS frame. The answer
-// contains as many bytes of the message as the CTS requests. If the CTS requests more bytes than the
-// message has, the engine declares the peer to be down. So the engine sends no byte
-// of the memory behind the message.
+// contains as many bytes of the message as the CTS requests. If the CTS requests more bytes than
+// the message has, the engine declares the peer to be down. So the peer cannot get bytes of the
+// memory that follows the message.
 func TestClearanceForMoreThanTheMessageEndsThePeer(t *testing.T) {
 	const n = 100
 	for _, c := range []struct {

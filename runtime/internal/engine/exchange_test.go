@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// protocols has options of the fake transport, each of which enables a single protocol for long
-// messages.
+// protocols has options of the fake transport. Each of the first four enables a single protocol for
+// long messages. The others enable all protocols, three of them with failures or delays.
 var protocols = []struct {
 	name    string
 	options transporttest.FakeOptions

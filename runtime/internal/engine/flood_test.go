@@ -124,7 +124,7 @@ func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 }
 
 // TestSizesOfSpareMemory checks that the memory of a message is at least as long as the message,
-// and less than 1.5 times as long.
+// and at most 1.5 times as long or 64 bytes long. Memory of up to 64 KiB must be used again.
 func TestSizesOfSpareMemory(t *testing.T) {
 	get := engine.SpareMemory()
 	require.Nil(t, get(0))

@@ -169,7 +169,8 @@ func TestGivenMemoryComesBackOnce(t *testing.T) {
 }
 
 // TestGivenMemoryThatStillMovesIsTakenBack lets a peer violate the protocol while Puts read the
-// memory. The loss of the peer returns the memory. The end of the Puts must not return it again.
+// memory. The callback Lost tells the owner to take the memory back. So the engine must not return
+// the memory by Release when the Puts end.
 func TestGivenMemoryThatStillMovesIsTakenBack(t *testing.T) {
 	s := &stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64, Put: true}, reported: map[int]bool{}}
 	back, lost := newLedger(1), false

@@ -189,9 +189,10 @@ func TestLengthsOf64Bits(t *testing.T) {
 	}
 }
 
-// TestAnnouncedLengthIsNotBelieved checks that the announced length alone allocates nothing. A
-// message that is too long for this machine fails its receive. A length that no machine can have
-// makes the engine declare the sender to be down. In both cases all other operations continue.
+// TestAnnouncedLengthIsNotBelieved checks that the announced length alone allocates nothing. The
+// receive of a message that is longer than the default allocator of the engine allows, or that is
+// too long for this machine, fails. A length that no machine can have makes the engine declare the
+// sender to be down. In both cases all other operations continue.
 func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	for how, receive := range map[string]func(s *stranger, e *engine.Engine, f strange) error{
@@ -241,8 +242,8 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 // FuzzFrames sends arbitrary frames of a peer to an engine with operations of all kinds in
 // progress. The engine may declare the peer to be down, and must continue.
 //
-// A frame of the script has 11 bytes and a body: kind, flags, context, unused, tag, type, three
-// unused, ID, and the length of the body.
+// A frame of the script has 11 bytes and a body: kind, flags, context, unused, tag, type, two
+// unused, the highest and the lowest byte of the ID, and the length of the body.
 func FuzzFrames(f *testing.F) {
 	frame := func(kind, flags, tag, id byte, body ...byte) []byte {
 		return append([]byte{kind, flags, 1, 0, tag, 0, 0, 0, 0, id, byte(len(body))}, body...)

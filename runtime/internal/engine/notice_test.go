@@ -72,7 +72,8 @@ func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestBlockedShowsTheStack checks that the report of a sleeping goroutine has the line of the caller.
+// TestBlockedShowsTheStack checks that the stack in the report of a sleeping goroutine contains the
+// function of the caller.
 func TestBlockedShowsTheStack(t *testing.T) {
 	w := newWorld(t, 1, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]

@@ -112,8 +112,8 @@ func (b *bomb) announce(a uint64, length int) {
 }
 
 // TestNoPanicLeavesTheLockTaken causes a panic in each callback that runs under the engine's lock.
-// Afterwards, every call of the engine, by the goroutine that recovers and by others, must either
-// work or return the error that a panic ended the engine.
+// Afterwards, calls of the engine by another goroutine must either work or return the error that a
+// panic ended the engine.
 func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	never := func() bool { return false }
@@ -214,8 +214,8 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	}
 }
 
-// answers checks that every call of an engine returns, with success or with the error that a
-// panic ended the engine.
+// answers checks that a send, a receive, Iprobe and Blocked return, the first two with success or
+// with the error that a panic ended the engine.
 func answers(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	done := make(chan error, 1)

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// The model of a rank has the token, the lock, the Sleeper's tickets, and the state of the
-// transports: armed or not. It also has the goroutines of the driver, as programs of steps, and
-// events from outside of the engine (of peers and the program). A goroutine that needs the lock cannot
-// run during a step of another goroutine. Events from outside do not need the lock and can occur between any two steps.
+// The model of a rank has the token, the lock, the Sleeper's tickets, and the state of the transports: armed or not.
+// It also has the goroutines of the driver, as programs of steps, and events from outside of the engine (of peers and
+// the program). A goroutine that needs the lock cannot run during a step of another goroutine. Arrivals and changes
+// of words do not need the lock and can occur between any two steps. The other events from outside can occur only
+// while no goroutine holds the lock.
 
 // Indices of the goroutines.
 const (

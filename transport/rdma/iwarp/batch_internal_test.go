@@ -25,8 +25,8 @@ type nothing struct{ provider.Sends }
 func (nothing) Next() *provider.Request { return nil }
 
 // TestMemoryOfABatchGoes gathers the responses to Reads of several regions in one batch, and sends a part of the
-// batch. Then it deregisters a region and overwrites the region's memory. The test checks that the device has
-// copied the bytes of this region that were not sent yet, and no other bytes.
+// batch. Then it deregisters a region and overwrites the region's memory. The test checks that the bytes of this
+// region that were not sent yet stay in the batch, and that nothing is copied if all of them were sent.
 func TestMemoryOfABatchGoes(t *testing.T) {
 	const regions, size = 3, copyMax + 100
 	for gone := range regions {

@@ -48,7 +48,7 @@ func scarcity(t *testing.T, limit func(open uint64) uint64) (restore func()) {
 	return restore
 }
 
-// spare returns a function that scarcity takes as limit. The provider leaves 1/16 of the limit to the
+// spare returns a function for the argument limit of scarcity. The provider leaves 1/16 of the limit to the
 // program, at least 4 and at most 64 descriptors. With the limit that the returned function computes, the
 // provider can open n further descriptors.
 func spare(n uint64) func(uint64) uint64 {
@@ -123,7 +123,7 @@ func TestStrangersGiveTheirDescriptors(t *testing.T) {
 	restore := scarcity(t, spare(0))
 	r := s.request()
 	restore()
-	require.Equal(t, before+1, descriptors(t), "that of the test's end")
+	require.Equal(t, before+1, descriptors(t), "only the descriptor of the test's end is new")
 	require.Equal(t, uint64(1), s.provider.Counters().Scarce.Load())
 	silent.ended()
 	require.NoError(t, r.Reject(nil))

@@ -22,7 +22,7 @@ var (
 	ErrNotClosed = errors.New("iwarp: peer did not close in time")
 	// ErrNotSealed means that TLS has failed: the peer does not use TLS, the peer does not know the
 	// secret, or a byte was changed in transit.
-	ErrNotSealed = errors.New("iwarp: encrypted connection")
+	ErrNotSealed = errors.New("iwarp: TLS failed")
 	// ErrTruncated means that the connection ended without a close_notify of TLS. Anybody on the
 	// network path can cause this error.
 	ErrTruncated = errors.New("iwarp: encrypted connection was cut")

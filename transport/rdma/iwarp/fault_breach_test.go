@@ -259,7 +259,7 @@ func testBreach(t *testing.T, b breach, step int) {
 	e := s.event(ep)
 	require.Equal(t, verbs.EventBroken, e.Type)
 	require.ErrorIs(t, e.Err, b.want)
-	// The receives are flushed, and the breach has delivered nothing.
+	// Both receives have completed. The status depends on the breach.
 	for id := range uint64(2) {
 		s.done(ep, id)
 	}

@@ -254,8 +254,8 @@ func TestFaultBadReply(t *testing.T) {
 	}
 }
 
-// TestFaultPrivateData tests the provider's part of fault 5: private data of every length arrive unchanged, in
-// both directions.
+// TestFaultPrivateData tests the provider's part of fault 5: private data of various lengths up to the maximum
+// arrive unchanged, in both directions.
 func TestFaultPrivateData(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	l := b.listen()
@@ -303,7 +303,8 @@ func TestFaultDepths(t *testing.T) {
 	}
 }
 
-// TestFaultCRC tests fault 7: all four combinations of sides with and without CRC, with data in both directions.
+// TestFaultCRC tests fault 7: all four combinations of sides with and without CRC, with a Send of the active
+// side.
 func TestFaultCRC(t *testing.T) {
 	for _, active := range []bool{false, true} {
 		for _, passive := range []bool{false, true} {

@@ -239,7 +239,7 @@ func TestFaultTerminates(t *testing.T) {
 			var remote *rdmap.RemoteError
 			require.ErrorAs(t, e.Err, &remote)
 			for id := range uint64(2) {
-				require.Equal(t, verbs.StatusFlushed, s.done(ep, id).Status, "nothing is delivered behind it")
+				require.Equal(t, verbs.StatusFlushed, s.done(ep, id).Status, "nothing is delivered after the Terminate")
 			}
 			p.pump(func() bool { p.take(); return p.eof })
 			require.Empty(t, p.in, "it is not answered")

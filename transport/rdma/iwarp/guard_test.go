@@ -30,8 +30,8 @@ func (s *side) receive(ep *verbs.Endpoint, id uint64) {
 }
 
 // TestGuardedTakesOneSend checks that a guarded passive endpoint delivers the first Send and nothing else until
-// Trust is called. After Trust the endpoint processes the messages that follow the first Send. In one case all
-// bytes arrive at once, in another case in pieces.
+// Trust is called. After Trust the endpoint processes the messages that follow the first Send. The bytes arrive
+// at once, in pieces, or one at a time.
 func TestGuardedTakesOneSend(t *testing.T) {
 	for name, split := range map[string]int{"at once": 1 << 16, "in pieces": 7, "byte by byte": 1} {
 		t.Run(name, func(t *testing.T) {

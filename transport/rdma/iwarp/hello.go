@@ -27,7 +27,7 @@ func (s *sealed) collect() error {
 		if len(s.ahead) >= recordHead {
 			n := int(binary.BigEndian.Uint16(s.ahead[3:]))
 			if s.ahead[0] != recordHandshake || s.ahead[1] != 3 || n > helloMax {
-				return fmt.Errorf("%w: the first bytes are none of TLS", ErrNotSealed)
+				return fmt.Errorf("%w: the first bytes are not a TLS record", ErrNotSealed)
 			}
 			want += n
 		}

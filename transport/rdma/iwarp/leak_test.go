@@ -20,7 +20,7 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-// TestNothingIsLeft opens and ends connections in every possible way, and checks that no descriptor and no
+// TestNothingIsLeft opens and ends connections in various ways, and checks that no descriptor and no
 // goroutine is left.
 func TestNothingIsLeft(t *testing.T) {
 	fds, goroutines := descriptors(t), goruntime.NumGoroutine()

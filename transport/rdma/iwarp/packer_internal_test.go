@@ -49,9 +49,9 @@ func TestMemoryOfAPacker(t *testing.T) {
 	require.Nil(t, k.memory)
 }
 
-// TestCompressedPayloadIsSentAsItIs sends 256 MiB of payload that the program has compressed, such as a
-// checkpoint. The test checks that every segment is sent without a second compression, and that the
-// packer tries to compress at most 16 segments.
+// TestCompressedPayloadIsSentAsItIs passes to a packer 256 MiB of payload that the program has compressed,
+// such as a checkpoint. The test checks that the packer compresses no segment, and that it tries to
+// compress at most 16 segments.
 func TestCompressedPayloadIsSentAsItIs(t *testing.T) {
 	plain := make([]byte, 4<<20)
 	for i := range plain {

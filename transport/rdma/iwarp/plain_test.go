@@ -34,8 +34,8 @@ func TestPlainSendBeyondItsReceive(t *testing.T) {
 	}
 }
 
-// TestPlainSendsStall posts short Sends until the peer's socket takes no more and the last Send is written in
-// part. The test checks that the peer gets all Sends whole and in order.
+// TestPlainSendsStall posts up to 100 Sends of 15,000 bytes while the peer reads nothing, so that a Send may
+// be written only in part. The test checks that the peer gets all Sends whole and in order.
 func TestPlainSendsStall(t *testing.T) {
 	const count, length = 100, 15_000
 	s, _, p, ep := meet(t)

@@ -35,7 +35,7 @@ func (r *roomy) at(number int) int { return number*(roomSlot+roomGuard) + r.head
 
 // TestRoom posts lists of Sends of all lengths, Writes and Reads. All receives and some of the Sends have room
 // around their messages, in which the provider may write headers. The test checks that every message arrives in
-// its place, and that all other memory stays unchanged.
+// its place, and that the guard bytes after the receive's memory stay unchanged.
 func TestRoom(t *testing.T) {
 	const receives, rounds = 6, 300
 	sizes := []int{0, 1, 8, 100, 2049, 8192, 8192, 8192, 15_000, roomSlot}
@@ -81,7 +81,7 @@ func TestRoom(t *testing.T) {
 					}
 					list = append(list, w)
 				}
-				if r.IntN(3) == 0 { // the work request of this message precedes the work requests of later posts
+				if r.IntN(3) == 0 { // a Read with FlagMore is posted before the list, whose last message is the longest
 					from := b.region.Remote(b.at(receives+1), 100)
 					require.NoError(t, x.Post(&verbs.WorkRequest{
 						ID: 99, Op: verbs.OpRead, Flags: verbs.FlagMore, RemoteAddress: from.Address, RKey: from.RKey,

@@ -295,6 +295,6 @@ var errAgain error = againError{}
 
 type againError struct{}
 
-func (againError) Error() string   { return "nothing has come" }
+func (againError) Error() string   { return "no data has arrived" }
 func (againError) Timeout() bool   { return true }
 func (againError) Temporary() bool { return true }

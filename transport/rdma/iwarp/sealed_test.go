@@ -46,8 +46,8 @@ func newSealed(tb testing.TB, c iwarp.Config, memory int) *side {
 	return s
 }
 
-// recorder forwards connections to an address and records the bytes of one direction. It can change one byte of
-// the stream.
+// recorder forwards one connection to an address and records the bytes of one direction. It can change one byte
+// of this direction.
 type recorder struct {
 	listener net.Listener
 	to       string
@@ -269,7 +269,7 @@ func TestSealedBytesCannotBeChanged(t *testing.T) {
 			}
 			r.close()
 		}
-		require.Equal(t, (length-100-5+step-1)/step, lost, "a byte was not looked at")
+		require.Equal(t, (length-100-5+step-1)/step, lost, "a changed byte was not detected")
 	}
 }
 

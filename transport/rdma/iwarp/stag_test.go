@@ -13,7 +13,7 @@ import (
 const (
 	// stagsDrawn is the number of registrations whose STags the test compares. If a bit is random, the number of
 	// STags in which it is 1 has a standard deviation of 32, half the square root of stagsDrawn. The number of
-	// STags that are greater than the STag before them has a smaller standard deviation.
+	// STags that are greater than the preceding STag has a smaller standard deviation.
 	stagsDrawn = 4096
 	// tenDeviations is the largest permitted deviation of a count. Random STags exceed it with a probability
 	// below 1e-20.
@@ -34,8 +34,9 @@ func drawSTags(t *testing.T) []uint32 {
 	return stags
 }
 
-// TestSTagsAreUnpredictable checks statistically that no bit of an STag has a fixed value or depends on the STag
-// before it, and that STags do not rise or fall steadily. It also checks that another adapter draws other STags.
+// TestSTagsAreUnpredictable checks statistically that no bit of an STag has a fixed value or depends on the
+// preceding STag, and that STags do not rise or fall steadily. It also checks that another adapter draws other
+// STags.
 func TestSTagsAreUnpredictable(t *testing.T) {
 	stags := drawSTags(t)
 	used, rises := map[uint32]bool{}, 0
@@ -70,8 +71,8 @@ func TestSTagsAreUnpredictable(t *testing.T) {
 }
 
 // TestSTagsThatComeAgain registers and closes memory repeatedly. The test checks that an STag differs from the
-// one before it in about 16 bits. Suppose that an STag contained the index of a table entry, and that the
-// provider used the entry of a closed region again. The two STags would then have the bits of the index in
+// preceding one in about 16 bits on average. Suppose that an STag contained the index of a table entry, and that
+// the provider used the entry of a closed region again. The two STags would then have the bits of the index in
 // common.
 func TestSTagsThatComeAgain(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 1)

@@ -72,7 +72,7 @@ func TestTerminateOfAStalledConnection(t *testing.T) {
 	p.pump(func() bool { return iwarp.Open(spied.devices[0]) == 0 })
 }
 
-// TestReadsAreAnsweredUnderALoadOfSends checks that posted requests and Read Responses alternate.
+// TestReadsAreAnsweredUnderALoadOfSends checks that a Read Request is answered before all posted Sends are sent.
 func TestReadsAreAnsweredUnderALoadOfSends(t *testing.T) {
 	const parts = 30
 	s, m, p, ep := meet(t)
@@ -119,8 +119,8 @@ func TestSleepersWakeForTimers(t *testing.T) {
 	require.ErrorIs(t, s.waitFor(ep).Err, iwarp.ErrNoFirstMessage)
 }
 
-// TestSleepersWakeForOthersWork has one goroutine sleep while another one posts work. The sleeping goroutine has
-// to wake.
+// TestSleepersWakeForOthersWork has one goroutine sleep while another one disconnects an endpoint. The sleeping
+// goroutine has to wake.
 func TestSleepersWakeForOthersWork(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	x, y := join(t, a, b)

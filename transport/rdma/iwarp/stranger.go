@@ -46,7 +46,7 @@ func (p *queuePair) silent() {
 		p.tx.held = false
 	case p.config.Sends.Len() > 0:
 		p.nudges = 0
-		p.device.provider.log.Log(fmt.Sprintf("iwarp: messages to %v wait: it has connected with MPA revision 1, where it has to send first, and is silent", p.remote))
+		p.device.provider.log.Log(fmt.Sprintf("iwarp: messages to %v wait: it has connected with MPA revision 1, with which it must send first, but it has sent nothing", p.remote))
 	}
 	p.transmit()
 }
@@ -64,6 +64,6 @@ func (p *queuePair) await() {
 func (d *device) stranger(counter *atomic.Uint64, from netip.AddrPort, why string) {
 	counter.Add(1)
 	d.provider.strange.Do(func() {
-		d.provider.log.Log(fmt.Sprintf("iwarp: a connection from %v was dropped: %s; more of that kind are counted in silence", from, why))
+		d.provider.log.Log(fmt.Sprintf("iwarp: a connection from %v was dropped: %s; further ones are only counted", from, why))
 	})
 }

@@ -188,7 +188,7 @@ func TestPassiveSideSpeaksFirst(t *testing.T) {
 			continue
 		}
 		p.pump(func() bool { return len(lines) > 0 })
-		require.Equal(t, "iwarp: messages to "+p.conn.LocalAddr().String()+" wait: it has connected with MPA revision 1, where it has to send first, and is silent", <-lines)
+		require.Equal(t, "iwarp: messages to "+p.conn.LocalAddr().String()+" wait: it has connected with MPA revision 1, with which it must send first, but it has sent nothing", <-lines)
 		require.Empty(t, p.in)
 		p.send(p.fpdu(write(1, 0, nil)))
 		require.Equal(t, message(1, nil), p.ulpdu())

@@ -119,7 +119,7 @@ func TestLingering(t *testing.T) {
 		require.NoError(t, d.Close())
 		if lingers {
 			plant.mu.Lock()
-			require.Empty(t, plant.ended, "to end the connections waits for the attempt")
+			require.Empty(t, plant.ended, "nothing is closed before the attempt has ended")
 			plant.mu.Unlock()
 			close(q.gate)
 		}

@@ -167,7 +167,7 @@ func TestManyWithoutLastReceive(t *testing.T) {
 	for spent, i := d.vainly, 0; i < 50; i++ {
 		events := d.context.(*speaker).asked
 		next().Fail()
-		require.Equal(t, events+1, d.context.(*speaker).asked, "it is asked, and not waited for")
+		require.Equal(t, events+1, d.context.(*speaker).asked, "the device is asked once, without waiting")
 		require.GreaterOrEqual(t, d.vainly, spent)
 	}
 	late := next()

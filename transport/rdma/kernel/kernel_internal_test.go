@@ -62,7 +62,7 @@ func TestStatuses(t *testing.T) {
 	require.Equal(t, provider.StatusTransport, statusOf(200))
 }
 
-// TestOpenNothing checks that the error for a missing device names this device and the existing ones.
+// TestOpenNothing checks that the error for a missing device names this device.
 func TestOpenNothing(t *testing.T) {
 	_, err := New(Config{}).Open("mlx5_0", nil)
 	require.ErrorIs(t, err, provider.ErrInvalidParameter)

@@ -120,7 +120,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestSignalsWhileDraining checks that every request is reported when no more requests are posted.
+// TestSignalsWhileDraining checks that an unsignalled request is made signalled while the queue pair drains,
+// because no later request would report it.
 func TestSignalsWhileDraining(t *testing.T) {
 	s := signalsOf(100)
 	quiet := &provider.Request{Op: provider.OpSend, Flags: provider.FlagUnsignalled}

@@ -4,7 +4,8 @@
 //
 // On amd64 processors with AVX-512, the loops of MG and FT are vector loops over eight numbers, and the loop of IS
 // prefetches cache lines before it writes to them (wide_amd64.go lists all loops). With AVX, the loop of CG is a vector
-// loop over four numbers. On other processors, they are portable Go. Both kinds of loops round in the same places, so that their results are bitwise equal. A product is
-// rounded before it is added, except where the portable loop calls [math.FMA]. A conversion to float64 rounds: by the
-// specification of the language, it keeps the compiler from fusing the multiplication with the addition.
+// loop over four numbers. On other processors, all loops are portable Go. Both kinds of loops round in the same places,
+// so that their results are bitwise equal. A product is rounded before it is added, except where the portable loop
+// calls [math.FMA]. A conversion to float64 rounds: by the specification of the language, it keeps the compiler from
+// fusing the multiplication with the addition.
 package row

@@ -16,7 +16,7 @@ func TestRestrict(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, n := range sides {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			// Three planes of three rows, with no element behind the last row.
+			// Three planes of three rows, with no element after the last row.
 			width := 2*n + 2
 			plane := 3*width + 4
 			fine := numbers(random, 2*plane+3*width)

@@ -4,7 +4,8 @@ package row
 // among eight consecutive ones. The vector loop unpacks two vectors of complex numbers in this order.
 var Lanes = [block]int{0, 4, 1, 5, 2, 6, 3, 7}
 
-// Split converts, for every p, groups consecutive blocks of eight numbers from src[at[p]:] to octets in dst.
+// Split converts blocks of eight numbers to octets in dst. For every p, it reads consecutive blocks from src[at[p]:].
+// The argument groups is the number of these blocks.
 func Split(dst []float64, src []complex128, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return
@@ -18,8 +19,8 @@ func Split(dst []float64, src []complex128, at []int, groups int) {
 	split(dst, src, at, groups)
 }
 
-// checkPlaces panics if, for at least one p, values[at[p]:][:groups*block] is not within values, as the portable
-// loops do.
+// checkPlaces panics, as the portable loops do, if values[at[p]:][:groups*block] is not within values for at
+// least one p.
 func checkPlaces(values []complex128, at []int, groups int) {
 	for _, i := range at {
 		_ = values[i : i+groups*block : len(values)]
@@ -40,7 +41,8 @@ func split(dst []float64, src []complex128, at []int, groups int) {
 	}
 }
 
-// Join is the inverse of [Split]. For every p, it stores the next groups octets of src in dst[at[p]:].
+// Join is the inverse of [Split]. For every p, it stores the next octets of src in dst[at[p]:]. Their number is the
+// argument groups.
 func Join(dst []complex128, src []float64, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return
@@ -68,9 +70,9 @@ func join(dst []complex128, src []float64, at []int, groups int) {
 	}
 }
 
-// Damp first multiplies values in place and then gathers them as [Split] does. It multiplies the values from
-// values[at[p]] on by steps[p] and by the elements of factors. factors contains eight numbers for each octet
-// of a place, in the order of the lanes.
+// Damp first multiplies values in place and then converts them to octets as [Split] does. It multiplies the values
+// that begin at values[at[p]] by steps[p] and by the elements of factors. factors contains eight numbers for each
+// octet of one p, in the order of the lanes.
 func Damp(dst []float64, values []complex128, at []int, steps, factors []float64) {
 	groups := len(factors) / block
 	if len(at) == 0 || groups == 0 {

@@ -19,7 +19,7 @@ func complexes(random *rand.Rand, n int) []complex128 {
 	return x
 }
 
-// TestOctets checks that octets are gathered from places in any order and scattered to them.
+// TestOctets checks that Split reads its blocks at places in any order, and that Join writes to such places.
 func TestOctets(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	for _, count := range []int{1, 2, 7, 64} {

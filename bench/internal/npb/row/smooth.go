@@ -1,7 +1,7 @@
 package row
 
-// Smooth adds S*r to the points of u, except the first and the last. S is the smoother of MG, a stencil of 27 points with
-// the weights w, and s contains the rows of r. Smooth also sets s.PairAbove.
+// Smooth adds S*r to the points of u, except the first and the last. S is the smoother of MG, a stencil of 27 points
+// with the weights w, and s contains the rows of r. Smooth also sets s.PairAbove.
 func Smooth(u []float64, s *Stencil, w *Weights) {
 	n := len(u) - 2
 	if wide && n > 0 && n%block == 0 {

@@ -32,7 +32,7 @@ const (
 	// The span of the axis is its highest ratio divided by its lowest ratio. If the span is between fewTimes
 	// and manyTimes, the axis has lines at the powers of two.
 	fewTimes, manyTimes = 3, 200
-	// tickGap is the minimum distance of two labels of the axis.
+	// tickGap is the minimum distance between two labels of the axis.
 	tickGap vg.Length = 62
 )
 

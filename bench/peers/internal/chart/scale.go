@@ -66,7 +66,7 @@ func Quantity(v float64, unit string) string {
 }
 
 // figure formats a value with three significant digits, or with more if the value has more digits before the
-// point.
+// decimal point.
 func figure(v float64) string {
 	v, behind := digits(v), 0
 	if v != 0 && math.Abs(v) < 1000 {
@@ -104,7 +104,7 @@ func named(number, unit string) string {
 	return number + " " + unit
 }
 
-// digits rounds a value to three significant digits, but keeps all digits before the point.
+// digits rounds a value to three significant digits, but keeps all digits before the decimal point.
 func digits(v float64) float64 {
 	if math.Abs(v) >= 1000 {
 		return math.Round(v)
@@ -121,7 +121,7 @@ func Times(ratio float64) string {
 	return strconv.FormatFloat(ratio, 'f', decimals(ratio), 64) + "×"
 }
 
-// decimals returns the number of digits that are shown behind the point of a ratio.
+// decimals returns the number of digits that are shown after the decimal point of a ratio.
 func decimals(ratio float64) int {
 	switch {
 	case ratio >= 99.95:

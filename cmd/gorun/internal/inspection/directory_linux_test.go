@@ -82,8 +82,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// An XDG_RUNTIME_DIR that belongs to another user (as after su), or to which other users can write, is not
-// used.
+// An XDG_RUNTIME_DIR is not used if it belongs to another user (as after su), if other users can write to it,
+// if it does not exist, or if its path is relative.
 func TestUnusableRuntimeDirectory(t *testing.T) {
 	dir := here(t)
 	for _, bad := range []func(dir string) error{
@@ -163,7 +163,7 @@ func TestStaleSockets(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// Sockets of other machines that share the directory, and other files, are not removed.
+// The socket of another machine that shares the directory is not removed.
 func TestFilesOfOthersStay(t *testing.T) {
 	dir := here(t)
 	path := stale(t, dir, name(t))
@@ -189,8 +189,8 @@ func TestLongDirectory(t *testing.T) {
 	}
 }
 
-// as runs do with the effective user ID user in the current thread, or skips the test if that is
-// not permitted.
+// as calls the function do in the current thread with another effective user ID, which is the argument user.
+// It skips the test if that is not permitted.
 func as(t *testing.T, user uintptr, do func()) {
 	t.Helper()
 	goruntime.LockOSThread() // setresuid as a raw system call changes only the thread

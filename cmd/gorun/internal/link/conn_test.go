@@ -167,7 +167,7 @@ func TestBeatsAndPausesAreNoSilence(t *testing.T) {
 		fail := func() { panic(errors.New("lost")) }
 		stopA, stopB := a.Watch(4*time.Second, fail), b.Watch(4*time.Second, fail)
 		time.Sleep(time.Minute)
-		a.Pause() // at any time relative to the beats
+		a.Pause() // without regard to the times of the beats
 		a.Send(link.KindInput, []byte("x"))
 		time.Sleep(time.Hour)
 		a.Resume()

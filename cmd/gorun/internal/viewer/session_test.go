@@ -121,15 +121,15 @@ func TestRequests(t *testing.T) {
 	}
 	s.press("enter")
 	require.IsType(t, viewer.Reported{}, s.then())
-	require.Nil(t, s.send(message).then, "one was asked for since")
+	require.Nil(t, s.send(message).then, "the table has sent a newer request since")
 	require.Nil(t, s.press("esc").then)
 	require.Nil(t, s.press("down enter").then)
 	s.send(withLog(5, 0, 1))
 	require.IsType(t, viewer.Reported{}, s.then())
 	require.Contains(t, s.lines()[4], "rank 1 is asked")
 	s.send(withLog(6, 1, 1))
-	require.Nil(t, s.send(first).then, "others were asked for since")
-	require.Nil(t, s.send(message).then, "others were asked for since")
+	require.Nil(t, s.send(first).then, "the table has sent newer requests since")
+	require.Nil(t, s.send(message).then, "the table has sent newer requests since")
 	require.Equal(t, asked{-1, -1, -1, 0, 1}, s.asked)
 }
 

@@ -150,7 +150,8 @@ func TestSelection(t *testing.T) {
 var underlined = regexp.MustCompile(`\x1b\[[0-9;]*4m(.)\x1b`)
 
 // The keys sort the ranks by each column. Rates are sorted in descending order. A second press of the same
-// key reverses the order. Ranks without a rate come after all other ranks.
+// key reverses the order. Ranks without a rate come after all other ranks, and before them in the reversed
+// order.
 func TestSort(t *testing.T) {
 	now := report(5, 2)
 	rates := []struct{ messages, bytes, waited, unexpected uint64 }{{7, 1, 30, 3}, {8, 2, 10, 1}, {0, 0, 0, 2}, {9, 1, 20, 0}, {7, 4, 5, 2}}

@@ -76,7 +76,7 @@ func TestManifestIsOfKubernetesTypes(t *testing.T) {
 				{o.service.Kind, o.service.APIVersion, o.service.Name}, {o.secret.Kind, o.secret.APIVersion, o.secret.Name}, {o.job.Kind, o.job.APIVersion, o.job.Name},
 			} {
 				require.Equal(t, o.job.Name, meta.name)
-				require.Empty(t, validation.IsDNS1035Label(meta.name+"-99999"), "also that of each pod")
+				require.Empty(t, validation.IsDNS1035Label(meta.name+"-99999"), "the name of each pod must be valid, too")
 				require.Contains(t, []string{"Service v1", "Secret v1", "Job batch/v1"}, meta.kind+" "+meta.version)
 			}
 			require.Equal(t, core.ClusterIPNone, o.service.Spec.ClusterIP)

@@ -55,8 +55,8 @@ func TestCadence(t *testing.T) {
 }
 
 // TestCadenceOfADeviceThatCools makes rounds in quick succession, and then one round every 11 ms, as a background
-// goroutine does. It does so for 12 Most to 13 Most quick rounds, so that the slow rounds begin at every point of the
-// cycle. One of the first nine slow rounds must ask the kernel for events.
+// goroutine does. It does so after 12*Most to 13*Most quick rounds, so that the slow rounds begin at every point of
+// the cycle. One of the first nine slow rounds must ask the kernel for events.
 func TestCadenceOfADeviceThatCools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []connection.Cadence{{Most: 64, Period: time.Millisecond}, {Most: 1024, Period: 10 * time.Millisecond}} {

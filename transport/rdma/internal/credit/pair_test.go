@@ -112,7 +112,7 @@ func (p *pair) take(i int) bool {
 	return ok
 }
 
-// put sends the next frame of node i. The first frame of a connection is an update.
+// put sends the next message of node i.
 func (p *pair) put(i int) bool {
 	n := &p.node[i]
 	w, ok := n.flow.Next()

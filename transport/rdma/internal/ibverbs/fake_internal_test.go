@@ -206,7 +206,7 @@ func TestQueries(t *testing.T) {
 	r, err = f.domain.Register(b, access)
 	require.NoError(t, err)
 	require.NoError(t, r.Close(), "of a device that was removed")
-	require.NotContains(t, os.Environ(), "RDMAV_ALLOW_DISASSOC_DESTROY=1", "programs that are started are on their own")
+	require.NotContains(t, os.Environ(), "RDMAV_ALLOW_DISASSOC_DESTROY=1", "the variable is not passed to child processes")
 }
 
 // TestAnswers checks that the package detects wrong values from the library, and that a failure leaves no

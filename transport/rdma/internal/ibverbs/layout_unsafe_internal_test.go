@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// layouts maps expressions of C to offsets in this package's structures. Each expression computes the
-// corresponding offset in infiniband/verbs.h.
+// layouts maps expressions of C to sizes, offsets and constants of this package. Each expression computes
+// the corresponding value of infiniband/verbs.h.
 var layouts = []struct {
 	c    string
 	ours uintptr

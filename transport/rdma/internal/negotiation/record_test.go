@@ -80,8 +80,7 @@ func TestGoldenBytes(t *testing.T) {
 }
 
 // TestPadding checks records with padding of zeros or other bytes. InfiniBand pads requests to 56 bytes and
-// replies to 196 bytes. An iWARP adapter adds 4 bytes. The largest length in a length field of one byte is 255
-// bytes.
+// replies to 196 bytes. An iWARP adapter adds 4 bytes. A length field of one byte can hold at most 255.
 func TestPadding(t *testing.T) {
 	req, rep := unhex(t, goldenRequest), unhex(t, goldenReply)
 	for _, n := range []int{56, 57, 60, 148, 196, 255} {

@@ -41,7 +41,8 @@ func TestRejectGoldenBytes(t *testing.T) {
 	require.Equal(t, b, credentials(1).AppendReject(nil, &r, padded), "the padding of the request is not in the tag")
 }
 
-// unproved checks that a refusal without a valid tag ends only an attempt, and is reported as such.
+// unproved checks that OpenReject returns no Reject for a refusal without a valid tag, but an UnprovenError
+// with the reason.
 func unproved(t *testing.T, want negotiation.Reason, b, request []byte, from uint32) {
 	t.Helper()
 	got, err := credentials(3).OpenReject(b, request, from)
@@ -50,7 +51,7 @@ func unproved(t *testing.T, want negotiation.Reason, b, request []byte, from uin
 	require.Equal(t, want, unproven.Reason)
 	require.ErrorContains(t, err, want.String())
 	require.ErrorContains(t, err, want.Remedy())
-	require.NotErrorIs(t, err, negotiation.Refused(want), "none of what is believed")
+	require.NotErrorIs(t, err, negotiation.Refused(want), "a refusal without a valid tag is no RefusalError")
 	require.Zero(t, got)
 }
 

@@ -110,7 +110,7 @@ func TestSimultaneous(t *testing.T) {
 	high.Step(0, peering.Event{Kind: peering.Want}, nil)
 	out := request(low, in1, 7, 1)
 	require.Equal(t, negotiation.Simultaneous, out[0].Reject.Reason)
-	require.Equal(t, negotiation.Duplicate, request(low, in2, 7, 1)[0].Reject.Reason, "and it is remembered")
+	require.Equal(t, negotiation.Duplicate, request(low, in2, 7, 1)[0].Reject.Reason, "the attempt number is remembered")
 	require.Equal(t, []peering.ActionKind{peering.Drop, peering.Accept}, kinds(request(high, in1, 7, 1)))
 	late := peering.Event{Kind: peering.Refused, Conn: first, Reject: negotiation.Reject{Reason: negotiation.Simultaneous}}
 	require.Empty(t, high.Step(0, late, nil), "its own attempt is forgotten")
@@ -214,7 +214,7 @@ func TestBye(t *testing.T) {
 		out := m.Step(0, peering.Event{Kind: peering.Bye, Conn: first}, nil)
 		require.Equal(t, []peering.ActionKind{peering.Retire, peering.SendByeAck}, kinds(out))
 		require.NoError(t, out[0].Err)
-		require.Empty(t, m.Step(0, peering.Event{Kind: peering.ByeAck, Conn: first}, nil), "none was asked for")
+		require.Empty(t, m.Step(0, peering.Event{Kind: peering.ByeAck, Conn: first}, nil), "no BYE-ACK is expected")
 		require.Empty(t, m.Step(0, peering.Event{Kind: peering.Lost, Conn: first, Err: errBroken}, nil))
 	})
 	t.Run("both at once", func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestNewRefusesNonsense(t *testing.T) {
 }
 
 // FuzzStep gives one machine arbitrary events. It checks that the machine does not panic, that no action names
-// an unknown connection, and that the machine ends once.
+// an unknown connection, and that the machine ends at most once.
 func FuzzStep(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 6, 1, 3, 2, 0, 0, 11, 1, 0})
 	f.Add([]byte{1, 0, 0, 9, 3, 200, 0, 0, 20, 9, 5, 200, 0, 0, 20, 9, 7, 200, 0, 0, 20, 0})

@@ -215,10 +215,10 @@ func search(t *testing.T, b budget, statesMax int) int {
 	return len(seen)
 }
 
-// TestEveryInterleaving searches all orders of requests, replies, losses, timeouts and wishes of both sides,
-// within budgets. In every state the two sides use at most one connection, and take no action on a connection
-// that has ended. From every state, when faults stop, the two sides connect, and every attempt has exactly one
-// result.
+// TestEveryInterleaving searches all orders of requests, replies, losses, timeouts and restarts, and of the
+// events Want, Idle and Shutdown of both sides, within budgets. In every state the two sides use at most one
+// connection, and take no action on a connection that has ended. From every state, when faults stop, the two
+// sides connect or both end, and every attempt has exactly one result.
 func TestEveryInterleaving(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a search of pure logic: without -short")

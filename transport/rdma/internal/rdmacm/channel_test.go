@@ -250,7 +250,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTogether uses a channel from many goroutines at the same time.
+// TestTogether uses a channel from several goroutines at the same time. The test checks that no command names an
+// ID after the ID was destroyed.
 func TestTogether(t *testing.T) {
 	u := newUcma()
 	c := rdmacm.New(u)

@@ -43,7 +43,7 @@ func (s *stranger) connect(at netip.AddrPort, privateData []byte) {
 	}))
 }
 
-// heard polls until the stranger has an event, and meanwhile handles the events of the kernel's side.
+// heard polls until the stranger has an event, and returns it.
 func (s *stranger) heard() *verbs.Event {
 	s.Helper()
 	var got [1]verbs.Completion

@@ -14,7 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 )
 
-// loopback returns the loopback interface, which is the zone of addresses.
+// loopback returns the loopback interface. Tests use its name as the zone of link-local
+// addresses.
 func loopback(t *testing.T) *net.Interface {
 	t.Helper()
 	all, err := net.Interfaces()

@@ -156,7 +156,7 @@ func TestJudgeChangesItsMind(t *testing.T) {
 	require.Greater(t, shareOf(2), 40)
 	b.judge.Lost()
 	require.False(t, b.judge.Both(), "a new connection is measured anew")
-	require.Zero(t, shareOf(2), "there is none")
+	require.Zero(t, shareOf(2), "there is no side connection")
 	b.judge.Attach()
 	require.Greater(t, shareOf(2), 40)
 	b.judge.Reset()

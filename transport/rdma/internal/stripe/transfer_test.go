@@ -352,12 +352,12 @@ func settles(t *testing.T, w *world) {
 	w = w.clone()
 	w.breaks, w.bails = [2]int{}, 0
 	for steps := 0; !w.over; steps++ {
-		require.Less(t, steps, 1000, "it goes round in a circle: %v", w)
+		require.Less(t, steps, 1000, "the transfer does not end: %v", w)
 		e := event(0)
 		for e < events && (!w.enabled(e) || e == want || e == refuse || e == stale) {
 			e++
 		}
-		require.Less(t, e, events, "nothing goes on: %v", w)
+		require.Less(t, e, events, "no event is possible: %v", w)
 		w.do(e)
 	}
 	w.check(t)

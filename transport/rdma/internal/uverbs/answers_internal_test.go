@@ -216,7 +216,8 @@ func TestWhatCannotBeClosedStaysPinned(t *testing.T) {
 	})
 }
 
-// TestLimitsOfZero checks that a device without queues cannot be opened.
+// TestLimitsOfZero checks the limits that Attributes returns. Attributes and Port must return ErrAnswer if the
+// kernel reports limits of zero.
 func TestLimitsOfZero(t *testing.T) {
 	c, k := fakeDevice(rxe{})
 	var a deviceAnswer

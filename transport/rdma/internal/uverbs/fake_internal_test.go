@@ -11,7 +11,7 @@ import (
 // fakeKernel answers commands from a table and maps ordinary memory.
 type fakeKernel struct {
 	// answers contains the answer to each command. cut contains, for each command, the number of bytes of the
-	// answer that are written. If the number is negative, the whole answer is written.
+	// answer that are written. If a command has no number, the whole answer is written.
 	answers map[uint32][]byte
 	cut     map[uint32]int
 	refused map[uint32]error

@@ -134,7 +134,7 @@ var numbers = []struct {
 	{"offsetof(struct rxe_recv_wqe, dma.sge)", int64(sizeOf[rxeReceive]()), 40},
 }
 
-// TestLayouts compares this package's structures with the golden offsets.
+// TestLayouts compares this package's structures and constants with the golden values.
 func TestLayouts(t *testing.T) {
 	for _, l := range append(append([]layout(nil), commandLayouts...), queueLayouts...) {
 		skip := 0
@@ -151,7 +151,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestLayoutsOfHeaders compares the golden offsets with the kernel headers that are installed on this host.
+// TestLayoutsOfHeaders compares the golden values with the kernel headers that are installed on this host.
 func TestLayoutsOfHeaders(t *testing.T) {
 	compiler, err := exec.LookPath("cc")
 	if err != nil {

@@ -149,7 +149,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// TestRequestsThatNoDeviceHas checks that a request that no device can carry out is refused, and that the
+// TestRequestsThatNoDeviceHas checks that a request that the device cannot carry out is refused, and that the
 // requests before it are posted.
 func TestRequestsThatNoDeviceHas(t *testing.T) {
 	memory := make([]byte, 200)
@@ -198,8 +198,8 @@ func TestRequestsThatNoDeviceHas(t *testing.T) {
 	}
 }
 
-// TestDoorbellFails checks that requests stay posted if the doorbell fails, and that the next doorbell starts
-// them.
+// TestDoorbellFails checks that PostSends counts a request as posted if only the doorbell fails, and that it
+// returns the error of the doorbell.
 func TestDoorbellFails(t *testing.T) {
 	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
 		t.Helper()

@@ -48,7 +48,7 @@ func TestChecksumIsThatOfTheStandardLibrary(t *testing.T) {
 	require.Equal(t, want, sum)
 }
 
-// TestChecksumSeesEveryBit inverts each bit of a long FPDU, and checks that the CRC detects it.
+// TestChecksumSeesEveryBit inverts each bit of a block of 1100 bytes, and checks that the checksum changes.
 func TestChecksumSeesEveryBit(t *testing.T) {
 	b := make([]byte, 1100)
 	whole := mpa.Checksum(0, b)

@@ -57,7 +57,7 @@ func (f FaultError) Error() string {
 	case ErrCRC:
 		return "mpa: CRC mismatch"
 	case ErrLength:
-		return "mpa: length does not fit"
+		return "mpa: length mismatch"
 	case ErrFrame:
 		return "mpa: invalid request or reply"
 	case ErrLocal:

@@ -126,7 +126,7 @@ func TestRemoteError(t *testing.T) {
 	require.ErrorIs(t, err, ddp.ErrNoBuffer)
 	require.EqualError(t, err, "rdmap: terminated by the peer: 1/2/02 (ddp: no buffer posted)")
 	err = &rdmap.RemoteError{Code: rdmap.Code{Type: 2, Code: 3}, Other: rdmap.Code{Layer: 2, Code: 3}, Ambiguous: true}
-	require.ErrorContains(t, err, "or 2/0/03 (mpa: length does not fit) if it is siw")
+	require.ErrorContains(t, err, "or 2/0/03 (mpa: length mismatch) if it is siw")
 }
 
 func FuzzParseTerminate(f *testing.F) {
