@@ -88,9 +88,10 @@ func (a *attribute) close() error {
 
 // values returns the values that have been made, in the order of the first use of their keys.
 func (s *attributes) values() []any {
-	var all []any
-	for _, a := range s.all() {
-		all = append(all, a.value)
+	made := s.all()
+	all := make([]any, len(made))
+	for i, a := range made {
+		all[i] = a.value
 	}
 	return all
 }

@@ -30,10 +30,14 @@ func catchEnd() (signals chan os.Signal, release func()) {
 func (j *job) reachHosts(secret [32]byte) error {
 	signals, release := catchEnd()
 	defer release()
-	ended := make(chan error, 1)
-	go func() { ended <- j.startHosts(secret) }()
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = j.startHosts(secret)
+	}()
 	select {
-	case err := <-ended:
+	case <-ended:
 		return err
 	case s := <-signals:
 		release()
