@@ -69,7 +69,8 @@
 // BcastValue, GatherValues, AllGatherValues, ScatterValues, ReduceValue and AllReduceValue move values
 // of any type that runtime.SendValue accepts. The encoded values of the members may have different
 // lengths. If a value cannot be encoded or decoded, the members that lack the value for this reason get
-// an error, and the communicator stays usable. Every other failure breaks the communicator.
+// an error, and the communicator stays usable. Every other failure breaks the communicator. Only calls of
+// ReduceValue and AllReduceValue are compared with those of other members.
 //
 // # Two groups
 //
@@ -78,7 +79,8 @@
 // root, the root passes Root as the argument root. The other ranks of the root's group pass
 // runtime.ProcNull, and the ranks of the other group pass the rank of the root. Each of these
 // operations has a nonblocking and a persistent form (InterIBcast, InterBcastInit, ...). Ranks or
-// groups whose calls do not match get a MismatchError.
+// groups whose calls do not match get a MismatchError. Nonblocking operations that do not match wait for ever
+// if no message reaches a rank that waits.
 //
 // # In place
 //

@@ -37,7 +37,7 @@ flags:
           On a terminal the table stays in place, under the sentence, and has keys:
             arrows, page, home, end   move the selection, and what is seen to the sides
             r s m b w u               sort by rank, state, messages, bytes, waiting,
-                                      unexpected; again: the other way round
+                                      unexpected; again: in reverse order
             enter                     the last operations of the selected rank, until Esc
             q, Esc, Ctrl-C            end
           What was shown last stays. Colors are left out if NO_COLOR is set. On what is no

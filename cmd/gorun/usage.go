@@ -45,9 +45,9 @@ hosts: gorun and the program must be on every host, at the same path as here
   name (user@host) or where the user differs. Variables of the machine or of the
   login on it (DISPLAY, MAIL, HOSTNAME, SSH_*, XDG_* and the like) reach other
   hosts only by -x. When the connection to a host ends, all processes of the job
-  there are killed. Of more than 32 hosts (or GORUN_RADIX=N) gorun starts the
-  agents of 32, which start the others by the same command, which these hosts
-  need as well. For many short jobs one connection of ssh can serve all:
+  there are killed. With more than 32 hosts (GORUN_RADIX=N: more than N), gorun
+  starts the agents of 32, and these start the others by the same command, which
+  their hosts need as well. For many short jobs one connection of ssh can serve all:
   -rsh 'ssh -oControlMaster=auto -oControlPath=~/.ssh/%C -oControlPersist=60'
 
 doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whether a
@@ -65,7 +65,7 @@ inspect: "gorun inspect" in another terminal shows what the ranks of a job are d
   /tmp: both terminals need the same values.
 
 schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
-  one line that says which, and fails if the list is not whole. In an allocation of Slurm
+  one line that says which, and fails if the list of hosts is incomplete. In an allocation of Slurm
   (salloc, sbatch) these are its hosts, with a slot per task, and agents start by srun
   --overlap; in the launcher of Kubernetes' MPI Operator those of its host file, by ssh; in
   an instance of Flux its hosts, by flux exec. In the pods of -k8s-manifest, and of
@@ -79,8 +79,8 @@ schedulers: without -host and -hostfile, gorun runs on the hosts that it was giv
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   with -on-failure continue, a rank does not count if the program has recovered
   from its loss and called World.Handled;
-  86 deadlock, 124 timeout, 125 error of gorun (flags, build, start), 126 the program
-  cannot be executed, 127 it was not found.
+  86 deadlock, 124 timeout, 125 error of gorun (flags, build, start) or lost host, 126 the
+  program cannot be executed, 127 it was not found.
 
 signals: INT and TERM are passed to the ranks, which are killed after -grace; a
   second INT kills at once. Each QUIT (Ctrl-\) prints the operation that blocks
@@ -116,13 +116,13 @@ settings of a rank, from this shell's environment or -x, with their defaults
   GORUN_SPIN=50us, GORUN_YIELD=100us  how long a waiting rank polls before it sleeps, if
                          it has a processor of its own
   GORUN_COLL=            the algorithms of collective operations (package collectives)
+  GORUN_COLL_TABLE=      file with the algorithms that bench/tune found to be the fastest
   GORUN_REPRODUCIBLE=0   1: as -reproducible
   GORUN_COMPARE=1        0: no rank looks whether the others call the same collective
                          operation with the same arguments
   GORUN_CHECK=0          1: as -check
-  GORUN_COLL_TABLE=      file with those that bench/tune found to be the fastest
-  GORUN_EXPLAIN=0, GORUN_DEBUG=0  1: print what -explain prints; access to memory that
-                         was given away faults
+  GORUN_EXPLAIN=0        1: as -explain
+  GORUN_DEBUG=0          1: access to memory that was given away faults
 `
 
 // usage returns the text of -h.

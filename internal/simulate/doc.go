@@ -74,20 +74,6 @@
 //	the youngest of the receives that match is taken               exchange
 //	an empty rendezvous is not acknowledged                        collectives
 //
-// Program resume finds all ten of the following breaks of the restart of ranks, most of them within a second.
-// Regression seeds find the first two breaks:
-//
-//	an engine that was aborted tells of dropped messages      regression seed
-//	operations of a World that is over go on                  regression seed
-//	a rank that was not in the first World is called initial  fresh seeds, 3 s
-//	a survivor that has returned nil does not come back
-//	a loss while a generation forms is the end
-//	a checkpoint counts before all ranks have it              a death at every event
-//	the newest copy is replaced in place of the oldest        a death at every event
-//	the keepers of a new process get no copies
-//	copies beyond the step that was restored stay
-//	PIDs have no generation
-//
 // # Limits
 //
 // Each rank is a node of its own, so the code for shared memory is not tested. The network replaces

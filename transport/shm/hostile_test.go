@@ -139,7 +139,7 @@ func TestRingsChangeHands(t *testing.T) {
 	}
 	last := ts[ranks-1]
 	e := endpointTo(t, last, 0)
-	o := &order{t: &testing.T{}, next: map[int]uint64{}}
+	o := &order{t: t, next: map[int]uint64{}}
 	sent := uint64(0)
 	for shm.Lane(last, 0) < 0 {
 		require.NoError(t, sendAll(last, &log{}, e, transport.Header{A: sent, B: ranks - 1, C: 3}, pattern(3, sent)))
