@@ -147,6 +147,39 @@ func TestFullArenaRecovers(t *testing.T) {
 	}
 }
 
+// TestGatheredSpanTakesNoMore checks an allocation that uses hot pages and cold pages beside them. The other pages stay
+// free, whichever of the two comes first.
+func TestGatheredSpanTakesNoMore(t *testing.T) {
+	for name, c := range map[string]struct{ first, second, want int }{
+		"cold pages first": {3 << 20, 1 << 20, 2 << 20}, // offset of the allocation
+		"hot pages first":  {1 << 20, 3 << 20, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := arena.New(whole(4<<20), arena.Config{Keep: 1 << 20, Contiguous: true})
+			leases := map[int]arena.Lease{}
+			for _, n := range []int{c.first, c.second} {
+				var err error
+				leases[n], err = a.Alloc(n)
+				require.NoError(t, err)
+			}
+			require.NoError(t, a.Free(leases[3<<20])) // more than Keep: its pages are cold now
+			require.NoError(t, a.Free(leases[1<<20]))
+			require.Equal(t, 1<<20, a.Stats().Hot)
+			l, err := a.Alloc(2 << 20)
+			require.NoError(t, err)
+			require.Equal(t, c.want, l.Off)
+			require.Zero(t, a.Stats().Hot)
+			other, err := a.Alloc(2 << 20)
+			require.NoError(t, err)
+			require.Equal(t, 2<<20-c.want, other.Off)
+			require.NoError(t, a.Free(l))
+			require.NoError(t, a.Free(other))
+			_, err = a.Alloc(4 << 20)
+			require.NoError(t, err)
+		})
+	}
+}
+
 func TestWholeRangeComesBack(t *testing.T) {
 	a := arena.New(whole(8<<20), arena.Config{Keep: 1 << 20, Contiguous: true})
 	var ls []arena.Lease

@@ -230,11 +230,11 @@ func (h *heap) best(n int, t temperature) *span {
 	return found
 }
 
-// gather makes a span of n bytes from adjacent free spans of different temperatures, none of which
-// is long enough alone. Of several such runs of pages it uses the run with the most hot bytes. It returns nil
-// if there is no such run, or if every such run has fewer hot bytes than least.
+// gather makes a span of n bytes from adjacent free spans of different temperatures. Of several such runs of pages it uses
+// the run with the most hot bytes. It returns nil if there is no such run, or if every such run has fewer hot bytes than
+// least. Pages that are not needed stay free: cold ones at the beginning of the run, otherwise those at its end.
 func (h *heap) gather(chunks []*chunk, n, least int) *span {
-	start, warmest := -1, least-1
+	start, warmest, excess := -1, least-1, 0
 	for _, c := range chunks {
 		run, total, warm := c.off, 0, 0
 		for off := c.off; off < c.off+len(c.mem); {
@@ -248,8 +248,21 @@ func (h *heap) gather(chunks []*chunk, n, least int) *span {
 			if s.temp == hot {
 				warm += s.n
 			}
-			if total >= n && warm > warmest {
-				start, warmest = run, warm
+			for total >= n {
+				first, over, gets := h.at(run), total-n, warm
+				if first.temp == hot && s.temp == hot {
+					gets -= over // the end of the run is cut off
+				}
+				if gets > warmest && (first.temp == hot || over < first.n) {
+					start, warmest, excess = run, gets, over
+				}
+				if over < first.n {
+					break
+				}
+				run, total = run+first.n, total-first.n
+				if first.temp == hot {
+					warm -= first.n
+				}
 			}
 		}
 	}
@@ -258,6 +271,12 @@ func (h *heap) gather(chunks []*chunk, n, least int) *span {
 	}
 	s := h.at(start)
 	h.unlink(s)
+	if s.temp == cold && excess > 0 { // rather leave cold pages free than the pages at the end of the run
+		h.enter(h.cut(s, excess))
+		h.link(s)
+		s = h.at(start + excess)
+		h.unlink(s)
+	}
 	for s.n < n {
 		next := h.at(s.off + s.n)
 		h.unlink(next)
