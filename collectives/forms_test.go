@@ -59,7 +59,7 @@ func blocking(all []trial) error {
 	return nil
 }
 
-// nonblocking starts all trials and an exchange of messages of the program, and waits for all
+// nonblocking starts all trials and an exchange of point-to-point messages, and waits for all
 // requests. If the argument any is true, it waits with WaitAny in the order of completion,
 // otherwise with one WaitAll.
 func nonblocking(c *runtime.Comm, all []trial, any bool) error {
@@ -90,7 +90,7 @@ func nonblocking(c *runtime.Comm, all []trial, any bool) error {
 }
 
 // persistent sets up all trials and an exchange of messages as persistent operations, and starts
-// them together several times.
+// them together twice.
 func persistent(c *runtime.Comm, all []trial) error {
 	next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
 	got := make([]int, 1)
@@ -139,7 +139,7 @@ func forms(c *runtime.Comm, n, root int) error {
 	return collectives.Barrier(c)
 }
 
-// Every operation, in its three forms and in place, gives the result of a loop over the ranks. The
+// Every operation, in its three forms and in place, gives the same result as a serial loop. The
 // test uses every root, buffers of 0 elements, buffers with fewer and with more elements than ranks,
 // shared memory, and messages (MPICH's coll/redscat.c, coll/red_scat_block2.c, coll/scantst.c,
 // coll/exscan.c, coll/gatherv.c, coll/scatterv.c, coll/allgatherv2.c, coll/alltoallv.c and

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRenewal checks that the buffers change before each call only if -write is set.
+// TestRenewal checks that the send buffer changes after each call only if -write is set.
 func TestRenewal(t *testing.T) {
 	defer func(w bool) { *write = w }(*write)
 	send := []float32{0, 0, 0}

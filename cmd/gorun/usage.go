@@ -57,8 +57,8 @@ doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whe
   of that name is ./doctor or comes after --.
 
 inspect: "gorun inspect" in another terminal shows what the ranks of a job are doing: one
-  sentence that says what each rank waits for, at which line, and for which rank, and the
-  ranks by what they do; with -watch once a second, with a table of the messages and bytes per
+  sentence that says what each rank waits for, at which line, and for which rank, then the
+  ranks grouped by activity; with -watch once a second, with a table of messages and bytes per
   second of each rank, and with -last RANK all that is recorded of a rank. gorun inspect -h
   prints its flags. A program of that name is ./inspect or comes after --. It finds the job
   by a socket that only this user and root can use, in XDG_RUNTIME_DIR, else in TMPDIR or
@@ -74,7 +74,7 @@ schedulers: without -host and -hostfile, gorun runs on the hosts that it was giv
   program that mpiexec of MPICH, mpirun of Open MPI or srun starts as several processes
   needs no gorun: they are the ranks of one world. Without PMI (mpirun, srun) they meet by a
   file in a directory that all hosts share: GORUN_RENDEZVOUS (mpirun -x GORUN_RENDEZVOUS),
-  else gorun in the user's cache directory.
+  else gorun/ in the user's cache directory.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   with -on-failure continue, a rank does not count if the program has recovered
@@ -109,7 +109,7 @@ settings of a rank, from this shell's environment or -x, with their defaults
                          traffic; 0: never
   GORUN_ANSWER_WITHIN=1m  how long ranks that another launcher has started wait for
                          each other
-  GORUN_COMPRESS=1       0: payload to other nodes is not compressed where links are slow
+  GORUN_COMPRESS=1       0: never compress payload to other nodes; 1: do on slow links
   GORUN_CRC=             0: no CRC on connections over TCP; 1: a CRC also in a job on one
                          node; default: a CRC between nodes
   GORUN_CMA=1            0: no process_vm_readv
@@ -118,7 +118,7 @@ settings of a rank, from this shell's environment or -x, with their defaults
   GORUN_COLL=            the algorithms of collective operations (package collectives)
   GORUN_COLL_TABLE=      file with the algorithms that bench/tune found to be the fastest
   GORUN_REPRODUCIBLE=0   1: as -reproducible
-  GORUN_COMPARE=1        0: no rank looks whether the others call the same collective
+  GORUN_COMPARE=1        0: ranks do not check that the others call the same collective
                          operation with the same arguments
   GORUN_CHECK=0          1: as -check
   GORUN_EXPLAIN=0        1: as -explain
@@ -204,8 +204,8 @@ func unknownFlag(name string) error {
 	return errors.New("unknown flag -" + name + " " + more)
 }
 
-// nearest returns the first of the names that need the fewest edits to become name, or "" if none is near. At most
-// two edits are near, and they must leave at least keep letters of the name.
+// nearest returns the first of the names that need the fewest edits to become name, or "" if none is near. One of
+// the names is near if at most two edits suffice and leave at least keep of its letters.
 func nearest(name string, names []string, keep int) string {
 	best, at := "", 3
 	for _, n := range names {

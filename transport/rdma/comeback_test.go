@@ -120,7 +120,7 @@ func TestLookInVain(t *testing.T) {
 		cut[0].cutAll()
 	})
 	pump(t, ranks, "a look", func() bool {
-		return strings.Contains(ranks[0].Explain(1), "; not 10.0.0.1: it was looked at in vain: ")
+		return strings.Contains(ranks[0].Explain(1), "; not 10.0.0.1: a connection test failed: ")
 	})
 	stream(t, ranks, 1, 0, 10, 0, func() {})
 	require.False(t, onFirst(ranks[0]))

@@ -186,7 +186,7 @@ func (a *connector) trials() map[uint8]string {
 	for rails, lost := range a.losses {
 		says[rails.own] = fmt.Sprintf("its connection was lost: %v", lost.err)
 		if lost.look {
-			says[rails.own] = fmt.Sprintf("it was looked at in vain: %v", lost.err)
+			says[rails.own] = fmt.Sprintf("a connection test failed: %v", lost.err)
 		}
 	}
 	for _, t := range a.search.tries {

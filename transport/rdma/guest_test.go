@@ -21,7 +21,7 @@ const inGuest = "GORUN_TEST_RDMA"
 // registered memory, even if peers have no right to read it (siw_qp_sq_proc_tx checks no access right).
 const siwExcept = " -test.skip '^TestDeviceConformance$/^AccessIsWhatWasGranted$'"
 
-// TestKernel starts a virtual machine and runs two programs of tests in it: the suite of package transporttest
+// TestKernel starts a virtual machine and runs two groups of tests in it: the suite of package transporttest
 // on devices of the kernel, and long transfers over two devices.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()

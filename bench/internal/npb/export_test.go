@@ -1,6 +1,6 @@
 package npb
 
-// Transform transforms columns of length n. Point p of the columns is at x[at[p]:].
+// Transform transforms columns of length n. The values of point p are at x[at[p]:].
 func Transform(n, columns int, x []complex128, at []int, inverse bool) {
 	newTransform(n, columns/lanes).turn(x, at, x, at, inverse)
 }

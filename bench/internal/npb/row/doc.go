@@ -1,5 +1,5 @@
 // Package row contains the inner loops of the NAS kernels CG, MG, FT and IS. The loop of CG multiplies a sparse
-// matrix with a vector, row by row. The loops of MG work on rows of stencils. The loops of FT work on eight
+// matrix with a vector, row by row. The loops of MG work on rows of grids. The loops of FT work on eight
 // Fourier transforms side by side. The loop of IS orders keys by bucket.
 //
 // On amd64 processors with AVX-512, the loops of MG and FT are vector loops over eight numbers, and the loop of IS

@@ -46,7 +46,7 @@ type Flow struct {
 // be a power of two up to WindowMax. Otherwise New panics.
 func New(slots int) *Flow {
 	if slots < 1 || slots > WindowMax || bits.OnesCount(uint(slots)) != 1 {
-		panic("credit: the number of slots is a power of two up to 4096")
+		panic("credit: the number of slots must be a power of two up to 4096")
 	}
 	return &Flow{out: sender{slots: uint16(slots)}}
 }

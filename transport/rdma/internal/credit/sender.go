@@ -50,7 +50,7 @@ func (s *sender) confirm(w Word) (int, error) {
 	freed := w.ack() - s.acked
 	switch {
 	case freed > s.sent-s.acked:
-		return 0, fmt.Errorf("%w: frames before %d acknowledged, %d to %d are outstanding", ErrViolation, w.ack(), s.acked, s.sent)
+		return 0, fmt.Errorf("%w: frames before %d acknowledged, [%d, %d) are outstanding", ErrViolation, w.ack(), s.acked, s.sent)
 	case before(w.limit(), s.limit) || w.limit()-s.frames > WindowMax:
 		return 0, fmt.Errorf("%w: the limit went from %d to %d with %d frames sent", ErrViolation, s.limit, w.limit(), s.frames)
 	}

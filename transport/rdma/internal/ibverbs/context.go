@@ -67,7 +67,7 @@ func (l *library) devices(visit func(device uintptr, name string)) error {
 }
 
 // Open opens a device of the kernel through the library. The cause in the error is an error of
-// Available, a ModuleError, a ProviderError, a uverbs.PermissionError, or the library's errno.
+// Available, a ModuleError, a ProviderError, a uverbs.PermissionError, uverbs.ErrAnswer, or an errno.
 func Open(d *uverbs.Device) (*Context, error) {
 	l, err := loaded()
 	if err != nil {
@@ -275,5 +275,5 @@ func elementNumber(e *event) uint64 {
 	}
 }
 
-// again reports whether err means that a file descriptor had nothing to read.
+// again reports whether err means that a read got nothing and may be repeated later.
 func again(err error) bool { return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR) }

@@ -135,8 +135,7 @@ type segment struct {
 	lkey    uint32
 }
 
-// remoteMemory is a part of the union wr in struct ibv_send_wr: the member rdma, or the beginning
-// of the member atomic. In the member atomic the key follows the two operands.
+// remoteMemory is the union wr in struct ibv_send_wr, with its members rdma and atomic. In the member atomic the key follows the two operands.
 type remoteMemory struct {
 	address   uint64
 	operand   uint64 // compare_add; rkey of Read and Write
@@ -233,5 +232,5 @@ const (
 	eventSharedError = 14
 	eventSharedLimit = 15
 	eventLastReceive = 16
-	eventPathError   = 7 // the last of the events of queue pairs, the first of which is 1
+	eventPathError   = 7 // queue pairs have the events 1 to 7, and 16
 )

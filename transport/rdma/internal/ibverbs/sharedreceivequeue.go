@@ -59,7 +59,7 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 func (s *SharedReceiveQueue) Capacity() int { return s.capacity }
 
 // PostReceives posts receives in order, and returns the number of posted receives. If some were not
-// posted, the error is ErrFull, ErrRequest, or an error of the library.
+// posted, the error is ErrFull, ErrRequest, ErrClosed or the library's.
 func (s *SharedReceiveQueue) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
 	if s.object == nil {
 		return 0, s.context.err("post receives", uverbs.ErrClosed)

@@ -25,7 +25,7 @@
 //	 20   1  eager slot (size of these receives), code n: (n+1) KiB
 //	 21   1  number of the source's adapter, 0 for the first one
 //	 22   2  features, see the table below
-//	 24   1  purpose of a request: 0 connection of the pair, 1 look (always refused), 2 bulk connection
+//	 24   1  purpose of a request: 0 main connection, 1 look (always refused), 2 side connection
 //	 25   3  reserved: 0
 //	 28  12  nonce of the source, new in each record
 //	 40  16  HMAC-SHA256(key of requests or of replies, bytes 0..39, destination

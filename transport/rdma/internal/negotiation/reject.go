@@ -24,7 +24,7 @@ const (
 	Job                            // another job
 	Auth                           // the tag does not verify
 	WrongRank                      // the source is not another rank of the job, or is not the expected rank
-	StaleEpoch                     // the source has a newer incarnation, or was declared dead
+	StaleEpoch                     // the source is an older incarnation, or was declared dead
 	Duplicate                      // the attempt is not newer than an attempt already seen
 	Simultaneous                   // the refusing side's own request wins
 	Busy                           // out of resources for the moment
@@ -45,7 +45,7 @@ var reasons = [...]struct{ name, remedy string }{
 	Simultaneous: {"simultaneous", "the connection of the other direction follows by itself"},
 	Busy:         {"busy", "a later attempt follows by itself; if it lasts, raise the limit of open files or use fewer ranks per node"},
 	Depth:        {"depth", "the peer grants more than it was offered: run the same release of gorun on every node"},
-	Shutdown:     {"shutdown", "the peer has finished: send before it does"},
+	Shutdown:     {"shutdown", "the peer has finished: send to it earlier"},
 	BadLength:    {"no record", "something that is not a rank of gorun answers or asks there, or private data were lost on the way"},
 	Reachable:    {"reachable", "the request only asked whether the way works"},
 }
@@ -120,7 +120,7 @@ func (c *Credentials) OpenReject(b, request []byte, from uint32) (Reject, error)
 	// The major version is not checked. The layout of a reject is the same in all versions, so that
 	// a side with an unknown version can report the version as the reason of the reject.
 	if len(b) < reasonAt+2 || binary.BigEndian.Uint16(b) != magic || kind(b[3]>>4) != kindReject {
-		return Reject{}, fmt.Errorf("read the refusal: %d bytes of private data are none of gorun's", len(b))
+		return Reject{}, fmt.Errorf("read the refusal: %d bytes of private data contain no Reject", len(b))
 	}
 	reason := Reason(binary.BigEndian.Uint16(b[reasonAt:]))
 	if len(b) < RejectSize || !hmac.Equal(b[rejectTagAt:RejectSize], c.tag(b[:rejectTagAt], kindReject, from, request)) {

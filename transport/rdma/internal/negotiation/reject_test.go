@@ -78,7 +78,7 @@ func TestRefusalsProveTheirSource(t *testing.T) {
 				continue
 			}
 			_, err := credentials(3).OpenReject(b[:n], asked, 1)
-			require.ErrorContains(t, err, "none of gorun's", "%d bytes", n)
+			require.ErrorContains(t, err, "contain no Reject", "%d bytes", n)
 		}
 		for bit := range len(b) * 8 {
 			flipped := bytes.Clone(b)
@@ -135,7 +135,7 @@ func TestWhatIsNoRefusal(t *testing.T) {
 		"a reply":   unhex(t, goldenReply),
 	} {
 		_, err := credentials(3).OpenReject(b, req, 1)
-		require.ErrorContains(t, err, "none of gorun's", name)
+		require.ErrorContains(t, err, "contain no Reject", name)
 	}
 }
 

@@ -274,7 +274,7 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	last := map[uint32]uint32{} // the last command with each number
+	last := map[uint32]uint32{} // destroy for each destroyed number
 	for _, s := range u.seen {
 		switch s.Number {
 		case destroy:

@@ -83,8 +83,8 @@ type Site struct {
 	Version2 []netip.Addr
 }
 
-// Sites lists the sites of the device in the order of the ports, and within a port in the order of
-// the GIDs.
+// Sites lists the sites of the device by port: d.Interface, those of the GIDs, those of IP over
+// InfiniBand.
 func (d *Device) Sites() []Site { return sites(os.DirFS("/"), d) }
 
 func sites(root fs.FS, d *Device) []Site {
@@ -104,7 +104,7 @@ func sites(root fs.FS, d *Device) []Site {
 		if port == 1 && d.Interface != "" {
 			at(d.Interface)
 		}
-		list, _ := gids(root, d.Name, port) // a device without GIDs has only sites of IP over InfiniBand
+		list, _ := gids(root, d.Name, port) // without GIDs, d.Interface and IP over InfiniBand remain
 		for _, g := range list {
 			if g.Interface == "" {
 				continue
