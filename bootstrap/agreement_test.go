@@ -141,7 +141,7 @@ func TestVotesThroughARelayWithoutEnd(t *testing.T) {
 	require.NoError(t, vote(1, last))
 	err := vote(0, last)
 	require.ErrorIs(t, err, bootstrap.ErrMalformed, "an agreement that exists")
-	require.ErrorContains(t, err, "rank 0 has voted in too many agreements")
+	require.ErrorContains(t, err, "rank 0 has voted in too many undecided agreements")
 	require.NoError(t, vote(1, 0))
 	require.NoError(t, vote(2, 0))
 	require.NoError(t, vote(0, last), "an agreement has ended")
