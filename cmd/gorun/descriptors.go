@@ -20,7 +20,7 @@ const (
 // descriptors that the ranks need. It returns other errors unchanged.
 func scarce(err error, ranks int) error {
 	switch {
-	case errors.Is(err, unix.EMFILE):
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.EBADF): // EBADF: dup3 to a number above the limit, in ForkExec
 		var limit unix.Rlimit
 		if e := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); e != nil {
 			return errors.Join(err, fmt.Errorf("getrlimit: %w", e))
