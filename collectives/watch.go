@@ -98,15 +98,15 @@ func (g *group) latest() uint64 { return g.blocking.highest() }
 // to find any difference: if the calls of two members differ, then the calls of two neighbours in the
 // ring of all ranks differ, too.
 func (g *group) compare(number uint64) {
-	if g.home.Err() != nil {
-		return
-	}
 	g.compareWith(&g.blocking, 0, func() bool { return g.blocking.highest() == number })
 }
 
 // compareWith compares the recorded calls of one kind with those of the members that this rank waits for,
-// and of the next rank. It breaks the communicator if they differ, unless still returns false.
+// and of the next rank. It breaks the communicator if they differ, unless still returns false or the communicator has ended.
 func (g *group) compareWith(calls *record, started uint64, still func() bool) {
+	if g.home.Err() != nil {
+		return
+	}
 	for _, rank := range append(g.home.AwaitedRanks(), (g.rank+1)%g.size) {
 		low, differs := g.differsFrom(g.home, rank, calls, started)
 		if !differs {
@@ -129,9 +129,7 @@ func (f flying) underWay() bool { return f.ended.Load() < f.started.Load() }
 func (f flying) latest() uint64 { return f.started.Load() + f.ended.Load() }
 
 func (f flying) compare(number uint64) {
-	if f.home.Err() == nil {
-		f.compareWith(&f.nonblocking, subjectStarted, func() bool { return f.latest() == number })
-	}
+	f.compareWith(&f.nonblocking, subjectStarted, func() bool { return f.latest() == number })
 }
 
 // differsFrom returns the number, modulo labelNumbers, of the first call of this rank that differs from

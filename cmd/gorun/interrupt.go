@@ -17,11 +17,7 @@ func (e *interruptError) Error() string { return "interrupted by " + unix.Signal
 // ignored when gorun was started stays ignored. After release, the signals have their default action again.
 func catchEnd() (signals chan os.Signal, release func()) {
 	signals = make(chan os.Signal, 1)
-	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
-	}
+	notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	return signals, func() { signal.Stop(signals) }
 }
 

@@ -14,13 +14,16 @@ func catchSignals() chan os.Signal {
 	// The buffer holds a burst of signals, because package signal drops signals for which the channel has no
 	// room.
 	c := make(chan os.Signal, 64)
-	for _, sig := range []os.Signal{
-		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
-		syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGPIPE,
-	} {
+	notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+		syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGPIPE)
+	return c
+}
+
+// notify relays the signals that were not ignored when gorun was started to c.
+func notify(c chan<- os.Signal, signals ...os.Signal) {
+	for _, sig := range signals {
 		if !signal.Ignored(sig) {
 			signal.Notify(c, sig)
 		}
 	}
-	return c
 }

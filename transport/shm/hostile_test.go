@@ -38,10 +38,7 @@ func TestDamagedRing(t *testing.T) {
 	ts := local(t, 3, false)
 	intoRing(t, ts[1], ts[0], 1, 0)
 	intoRing(t, ts[2], ts[0], 2, 0)
-	ring := shm.Control(ts[0], 0)[shm.OffRings+shm.Lane(ts[1], 0)*shm.RingBytes:][:shm.RingBytes]
-	for off := 0; off < len(ring); off += 64 {
-		binary.NativeEndian.PutUint64(ring[off:], 1<<63|0x7f<<56)
-	}
+	damageRing(t, ts, 1)
 	l := &log{}
 	poll(t, ts[0], l, 4)
 	require.Len(t, l.downs, 1)
@@ -282,10 +279,7 @@ func TestLostRankKeepsNoBuffers(t *testing.T) {
 	}
 	l := &log{}
 	poll(t, ts[0], l, 4)
-	ring := shm.Control(ts[0], 0)[shm.OffRings+shm.Lane(ts[1], 0)*shm.RingBytes:][:shm.RingBytes]
-	for off := 0; off < len(ring); off += 64 {
-		binary.NativeEndian.PutUint64(ring[off:], 1<<63|0x7f<<56)
-	}
+	damageRing(t, ts, 1)
 	poll(t, ts[0], l, 4)
 	require.Len(t, l.downs, 1)
 	require.Len(t, l.done, 2)
