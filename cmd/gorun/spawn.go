@@ -181,13 +181,15 @@ func (s *spawner) start() error {
 
 // startRank starts one rank on the calling thread. The caller then calls present.
 func (s *spawner) startRank(r *rank) error {
-	pipes, err := s.rankFiles(r)
-	if err != nil {
+	pipes := &rankFiles{}
+	defer pipes.closeChild()
+	if err := s.rankFiles(r, pipes); err != nil {
+		r.closeHeld()
 		return err
 	}
-	defer pipes.closeChild()
 	if s.node.bind != placement.None {
 		if err := errors.Join(bindThread(r.cpus), preferMemory(r.place.Node)); err != nil {
+			r.closeHeld()
 			return err
 		}
 	}
@@ -285,33 +287,31 @@ func (f *rankFiles) closeChild() {
 	}
 }
 
-// rankFiles makes the descriptors of a rank. It stores gorun's ends of the output pipes and the socket in r.
-func (s *spawner) rankFiles(r *rank) (*rankFiles, error) {
-	f := &rankFiles{}
+// rankFiles makes the descriptors of a rank, and stores them in f. It stores gorun's ends of the output pipes and
+// the socket in r. After an error, f and r have the descriptors that were made before it.
+func (s *spawner) rankFiles(r *rank, f *rankFiles) error {
 	stdin, err := s.stdinOf(r, f)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stdout, stderr, err := s.outputOf(r, f)
 	if err != nil {
-		f.closeChild()
-		return nil, err
+		return err
 	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		f.closeChild()
-		return nil, fmt.Errorf("socketpair: %w", err)
+		return fmt.Errorf("socketpair: %w", err)
 	}
 	socket := os.NewFile(uintptr(pair[1]), "rank")
 	f.owned = append(f.owned, socket)
 	// The socket is nonblocking so that Go's network poller serves it.
 	if err := unix.SetNonblock(pair[0], true); err != nil {
-		f.closeChild()
-		return nil, fmt.Errorf("socket: %w", err)
+		_ = unix.Close(pair[0])
+		return fmt.Errorf("socket: %w", err)
 	}
 	r.conn = os.NewFile(uintptr(pair[0]), "gorun")
 	f.child = []*os.File{stdin, stdout, stderr, socket, s.memory, s.secret}
-	return f, nil
+	return nil
 }
 
 func (s *spawner) stdinOf(r *rank, f *rankFiles) (*os.File, error) {
@@ -348,10 +348,10 @@ func (s *spawner) outputPipe(r *rank, which stream, f *rankFiles) (*os.File, err
 	}
 	write := os.NewFile(uintptr(p[1]), "output")
 	f.owned = append(f.owned, write)
+	r.held = append(r.held, heldPipe{which, p[0]})
 	// The reading end is nonblocking, because its reader reads other pipes, too.
 	if err := unix.SetNonblock(p[0], true); err != nil {
 		return nil, fmt.Errorf("output pipe: %w", err)
 	}
-	r.held = append(r.held, heldPipe{which, p[0]})
 	return write, nil
 }

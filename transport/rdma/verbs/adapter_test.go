@@ -46,6 +46,8 @@ func TestFailedDeviceEndsEverything(t *testing.T) {
 	}
 	_, err := p.adapter.NewEndpoint(verbs.EndpointConfig{Domain: p.domain})
 	p.ErrorIs(err, verbs.ErrInvalidHandle)
+	_, err = p.adapter.NewCompletionQueue(1)
+	p.ErrorIs(err, verbs.ErrInvalidHandle)
 }
 
 func TestOpenErrors(t *testing.T) {

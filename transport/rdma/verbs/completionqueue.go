@@ -45,7 +45,7 @@ func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	a.mu.Lock()
 	defer a.unlock()
 	switch {
-	case a.closed:
+	case a.closed || a.failure != nil:
 		return nil, a.err(op, ErrInvalidHandle)
 	case capacity < 1:
 		return nil, a.err(op, ErrInvalidParameter)
