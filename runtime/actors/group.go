@@ -11,9 +11,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrMember is the error if an actor is not a member of a Group, or if the contributions of members to a
-// round differ in type or length.
-var ErrMember = errors.New("not a member of the group")
+// The errors of Groups.
+var (
+	// ErrMember: an actor is not a member of the Group, or NewGroup got a wrong list of members.
+	ErrMember = errors.New("not a member of the group")
+	// ErrRound: the contributions of members of a rank to a round differ in type or length.
+	ErrRound = errors.New("the contributions to a round differ")
+)
 
 // Group is a communicator whose members are actors, one or several of each rank. The members execute
 // rounds; a round is for example an AllReduce. For a member, a round begins with a call of
@@ -99,9 +103,9 @@ func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, 
 			join(sum, values)
 			break
 		}
-		r.err = fmt.Errorf("%w: %d values beside %d in one round", ErrMember, len(values), len(sum))
+		r.err = fmt.Errorf("%w: %d values beside %d", ErrRound, len(values), len(sum))
 	default:
-		r.err = fmt.Errorf("%w: %T beside %T in one round", ErrMember, values, r.sum)
+		r.err = fmt.Errorf("%w: %T beside %T", ErrRound, values, r.sum)
 	}
 	number := g.calls[member.Id] - 1
 	r.run = func(c *runtime.Comm) (any, error) {

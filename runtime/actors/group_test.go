@@ -115,6 +115,36 @@ func TestGroupFailure(t *testing.T) {
 	}))
 }
 
+// TestGroupUnequal checks that a round ends with ErrRound if the contributions of two members of a rank differ.
+func TestGroupUnequal(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		a, b := inbox(t, s, "a", s.Inline()), inbox(t, s, "b", s.Inline())
+		group, err := s.NewGroup(w.Comm(), s.PID(0, "a"), s.PID(0, "b"))
+		require.NoError(t, err)
+		give := func(name string, values ...float64) {
+			require.NoError(t, actors.Contribute(group, s.PID(0, name), values, plus, total))
+		}
+		give("a", 1)
+		give("b", 1, 2)
+		for _, in := range []<-chan any{a, b} {
+			r := next(t, in).(*actors.Result[float64])
+			require.ErrorIs(t, r.Err, actors.ErrRound)
+			require.ErrorContains(t, r.Err, "2 values beside 1")
+		}
+		give("a", 1)
+		run := func(*runtime.Comm, []int) ([]int, error) { return nil, nil }
+		require.NoError(t, actors.Contribute(group, s.PID(0, "b"), []int{1}, nil, run))
+		for _, in := range []<-chan any{a, b} {
+			r := next(t, in).(*actors.Result[int])
+			require.ErrorIs(t, r.Err, actors.ErrRound)
+			require.ErrorContains(t, r.Err, "[]int beside []float64")
+		}
+		return nil
+	}))
+}
+
 // TestGroupPanic checks that a round that panics ends the rank like a panic of its program.
 func TestGroupPanic(t *testing.T) {
 	err := runtime.Local(1, func(w *runtime.World) error {
