@@ -2,9 +2,10 @@ package message
 
 // ScanRecursiveDoubling combines c.Send of the ranks 0 to i into c.Recv of rank i, for all i. In
 // round k the ranks are in blocks of 2^k consecutive ranks. Ranks whose numbers differ only in bit k
-// exchange the combinations of the contributions of their two blocks. W. D. Hillis and G. L. Steele,
-// "Data parallel algorithms", Communications of the ACM 29 (1986), changed so that the operands stay
-// in the order of the ranks. c.Recv may be the same memory as c.Send.
+// exchange the combinations of the contributions of their two blocks. The algorithm is that of W. D.
+// Hillis and G. L. Steele, "Data parallel algorithms", Communications of the ACM 29 (1986), but ranks
+// exchange in pairs, and the operands stay in the order of the ranks. c.Recv may be the same memory as
+// c.Send.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta + 2 n gamma).
 func ScanRecursiveDoubling(p Peer, c *Call) error {

@@ -13,16 +13,17 @@ import (
 
 // read does the work of Reader.Read. In contrast to Reader.Read, it accepts this process as p. If the
 // kernel has copied only a part of the bytes, read repeats the system call. The kernel copies
-// a part if a page is missing, or if more than 2 GiB are requested.
+// a part if a page is missing, or if more than callMost bytes are requested.
 func read(p node.Process, addr uint64, dst []byte) error {
 	for {
 		n, cookie, err := copyFrom(p, addr, dst)
 		whole := n == len(dst)+cookieBytes
+		data := min(n, len(dst)) // the rest is a part of the cookie
 		switch {
 		case err == nil && whole && cookie == p.Cookie:
 			return nil
-		case err == nil && 0 < n && n <= len(dst):
-			dst, addr = dst[n:], addr+uint64(n)
+		case err == nil && !whole && data > 0:
+			dst, addr = dst[data:], addr+uint64(data)
 			continue
 		case err == nil && !whole:
 			err = io.ErrUnexpectedEOF
@@ -39,6 +40,10 @@ func read(p node.Process, addr uint64, dst []byte) error {
 
 // cookieBytes is the length of the word that identifies a process.
 const cookieBytes = 8
+
+// callMost is the largest number of bytes that the kernel copies in one call, with pages of 4 KiB (MAX_RW_COUNT in
+// include/linux/fs.h).
+const callMost = 1<<31 - 4<<10
 
 // copyFrom makes one system call, which copies from process p first the data and then the cookie, the
 // word that identifies the process. The data and the cookie come from the same process, because the

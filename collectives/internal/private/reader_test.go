@@ -141,3 +141,16 @@ func TestReadBeyondTheEnd(t *testing.T) {
 	require.Error(t, private.ReadAny(process, addressOf(b)+uint64(page-4), make([]byte, 8)))
 	goruntime.KeepAlive(word)
 }
+
+// TestReadEndsWithinTheCookie reads as many bytes as make the kernel end its first copy within the cookie.
+func TestReadEndsWithinTheCookie(t *testing.T) {
+	process, word := own()
+	if err := private.ReadAny(process, addressOf(text), make([]byte, 1)); err != nil {
+		t.Skipf("process_vm_readv: %v", err)
+	}
+	for _, n := range []int{private.CallMost - 7, private.CallMost - 1, private.CallMost + 1} {
+		b := repeated(t, n)
+		require.NoError(t, private.ReadAny(process, addressOf(b), b), n)
+	}
+	goruntime.KeepAlive(word)
+}
