@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
@@ -211,12 +213,23 @@ func (h *host) expect(want link.Kind) ([]byte, error) {
 // exitDelay is how long the method ending waits for the exit of a command after the end of its output.
 const exitDelay = 2 * time.Second
 
+// ended reports whether an error of receiving means that the other end of the connection has ended. The kernel resets
+// the connection of a process that ends before it has read all bytes.
+func ended(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, unix.ECONNRESET} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
+}
+
 // ending returns a text that describes how the connection has ended. err is the error of receiving.
 func (h *host) ending(err error) string {
 	if why := h.reason(); why != nil {
 		return why.Error()
 	}
-	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrClosed) {
+	if !ended(err) {
 		return err.Error()
 	}
 	if h.line == nil {
