@@ -61,7 +61,7 @@ func newWire(tb testing.TB, cfg actors.Config) *wire {
 		e.Start()
 		all[rank] = e
 	}
-	s, closed := actors.NewOver(&fakeWorld{all[1], 1, 2, 0}, cfg)
+	s, closed := actors.NewOver(&fakeWorld{engine: all[1], rank: 1, size: 2}, cfg)
 	all[0].SetActorReceiver(ignore{})
 	tb.Cleanup(func() {
 		require.NoError(tb, all[1].Close())

@@ -79,6 +79,19 @@ func (s *System) Letters() (deadLetters, rubbish uint64) {
 	return s.deadLetters.Load(), s.rubbish.Load()
 }
 
+// RunWaiting runs the turn of an idle actor that has handled a message before. A message of a sender that waits for
+// space comes after the actor's last look at its full mark and before the end of the turn.
+func (s *System) RunWaiting(id string, message any) {
+	box, _ := s.boxes.Load(id)
+	m := box.(*mailbox)
+	m.mu.Lock()
+	m.scheduled = true
+	q := m.markFull()
+	q.waiting = append(q.waiting, waiting{item: item{message: message, cost: weight(message)}})
+	m.mu.Unlock()
+	m.run()
+}
+
 // Lives reports whether an actor of this rank exists or has not ended completely.
 func (s *System) Lives(id string) bool {
 	_, ok := s.boxes.Load(id)

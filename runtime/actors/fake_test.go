@@ -28,10 +28,14 @@ type fakeWorld struct {
 	engine      *engine.Engine
 	rank, size  int
 	incarnation int
+	hasHuge     atomic.Bool
 }
 
-// fakeMessage is memory of a fakeWorld.
-type fakeMessage struct{ b []byte }
+// fakeMessage is memory of a fakeWorld. released, if not nil, is called when the memory is released.
+type fakeMessage struct {
+	b        []byte
+	released func()
+}
 
 func (w *fakeWorld) Engine() *engine.Engine                        { return w.engine }
 func (w *fakeWorld) Rank() int                                     { return w.rank }
@@ -51,17 +55,30 @@ func (w *fakeWorld) Given(any, port.Gift, int)                     {}
 func (w *fakeWorld) Regain(any, port.Gift)                         {}
 func (w *fakeWorld) Detach(any, int) port.Detached                 { return port.Detached{} }
 func (w *fakeWorld) Drop(port.Detached)                            {}
-func (w *fakeWorld) Received(m *engine.Message) any                { return &fakeMessage{m.Bytes} }
-func (w *fakeWorld) Wrap(_ int, b []byte) any                      { return &fakeMessage{b} }
-func (w *fakeWorld) Release(any)                                   {}
+func (w *fakeWorld) Received(m *engine.Message) any                { return &fakeMessage{b: m.Bytes} }
+func (w *fakeWorld) Wrap(_ int, b []byte) any                      { return &fakeMessage{b: b} }
 
-// Hold implements port.World for an arena that has room for at most 1 MiB.
-func (w *fakeWorld) Hold(n int) (any, error) {
-	if n > 1<<20 {
-		return nil, errors.New("no room")
+// Release implements port.World.
+func (w *fakeWorld) Release(m any) {
+	if m := m.(*fakeMessage); m.released != nil {
+		m.released()
 	}
-	return &fakeMessage{make([]byte, n)}, nil
 }
+
+// Hold implements port.World for an arena that has room for messages of at most 1 MiB, and for one message of
+// heapMax+1 bytes.
+func (w *fakeWorld) Hold(n int) (any, error) {
+	switch {
+	case n <= 1<<20:
+		return &fakeMessage{b: make([]byte, n)}, nil
+	case n == heapMax+1 && w.hasHuge.CompareAndSwap(false, true):
+		return &fakeMessage{make([]byte, n), func() { w.hasHuge.Store(false) }}, nil
+	}
+	return nil, errors.New("no room")
+}
+
+// heapMax is the length of the longest []byte that is received into heap memory.
+const heapMax = 64 << 20
 
 // fake makes the Systems of n ranks over a fake transport. epochs has the generations of the ranks.
 // A rank without an entry is in generation 0.
@@ -94,7 +111,7 @@ func fakeRank(t *testing.T, f *transporttest.Fake, n, rank int, cfg engine.Confi
 		require.NoError(t, tr.Close())
 	})
 	return func(epoch int) (s *actors.System) {
-		s, closed = actors.NewOver(&fakeWorld{e, rank, n, epoch}, actors.Config{})
+		s, closed = actors.NewOver(&fakeWorld{engine: e, rank: rank, size: n, incarnation: epoch}, actors.Config{})
 		return s
 	}
 }
@@ -129,6 +146,21 @@ func TestFirstLongMessage(t *testing.T) {
 	all[0].Root.Send(all[0].PID(1, "in"), m)
 	require.Equal(t, m, next(t, in))
 	require.Empty(t, dead)
+}
+
+// TestHugeMessages sends slices that are received into the arena, because they are too long for memory that only a
+// peer has asked for. Their arena memory is released, so that the next one finds room.
+func TestHugeMessages(t *testing.T) {
+	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
+	in := inbox(t, all[1], "in", all[1].Worker())
+	m := make([]byte, heapMax+1)
+	for n := range byte(3) {
+		m[heapMax] = n
+		all[0].Root.Send(all[0].PID(1, "in"), m)
+		got := next(t, in).([]byte)
+		require.Len(t, got, len(m))
+		require.Equal(t, n, got[heapMax])
+	}
 }
 
 // actorMessage is the message of the soak test: the sender's rank, a number, and bytes.

@@ -19,6 +19,9 @@ var (
 	ErrRound = errors.New("the contributions to a round differ")
 )
 
+// errJoin is the error of a round in which the function join of Contribute has panicked.
+var errJoin = errors.New("the function join of a member has panicked")
+
 // Group is a communicator whose members are actors, one or several of each rank. The members execute
 // rounds; a round is for example an AllReduce. For a member, a round begins with a call of
 // Contribute, which returns at once, and ends when the member receives a message with the result.
@@ -82,32 +85,17 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 // has contributed, a goroutine of the group calls run with the sum and with the communicator of the
 // group. run computes the result of all ranks, usually by one collective operation. Then every member
 // of this rank receives the *Result[T]. The caller must not change values after the call of
-// Contribute.
+// Contribute. If join panics, the panic is the caller's, and the round fails.
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !slices.ContainsFunc(g.members, member.Equal) {
 		return fmt.Errorf("%w: %s", ErrMember, name(member))
 	}
-	n := g.calls[member.Id] - g.next
+	number := g.calls[member.Id]
 	g.calls[member.Id]++
-	for len(g.rounds) <= n {
-		g.rounds = append(g.rounds, &round{})
-	}
-	r := g.rounds[n]
-	switch sum := r.sum.(type) {
-	case nil:
-		r.sum = append(make([]T, 0, len(values)), values...)
-	case []T:
-		if len(sum) == len(values) {
-			join(sum, values)
-			break
-		}
-		r.err = fmt.Errorf("%w: %d values beside %d", ErrRound, len(values), len(sum))
-	default:
-		r.err = fmt.Errorf("%w: %T beside %T", ErrRound, values, r.sum)
-	}
-	number := g.calls[member.Id] - 1
+	r := g.round(number)
+	defer g.contributed(r)
 	r.run = func(c *runtime.Comm) (any, error) {
 		result := &Result[T]{Round: number, Err: r.err}
 		if r.err == nil {
@@ -115,12 +103,45 @@ func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, 
 		}
 		return result, result.Err
 	}
-	if r.here++; r.here == len(g.members) && !g.running && n == 0 {
-		g.running = true
-		go g.s.world.Guard(g.work)
+	switch sum := r.sum.(type) {
+	case nil:
+		r.sum = append(make([]T, 0, len(values)), values...)
+	case []T:
+		if len(sum) != len(values) {
+			r.err = fmt.Errorf("%w: %d values beside %d", ErrRound, len(values), len(sum))
+			break
+		}
+		before := r.err
+		r.err = errJoin // if join panics
+		join(sum, values)
+		r.err = before
+	default:
+		r.err = fmt.Errorf("%w: %T beside %T", ErrRound, values, r.sum)
 	}
 	return nil
 }
+
+// round returns the round with this number. mu is held.
+func (g *Group) round(number int) *round {
+	n := number - g.next
+	for len(g.rounds) <= n {
+		g.rounds = append(g.rounds, &round{})
+	}
+	return g.rounds[n]
+}
+
+// contributed counts a contribution to a round. If the round is the next one and complete at this rank, contributed
+// starts the goroutine that runs it. mu is held.
+func (g *Group) contributed(r *round) {
+	if r.here++; r.here == len(g.members) && !g.running && r == g.rounds[0] {
+		g.running = true
+		go g.s.world.Guard(g.work)
+	}
+}
+
+// Close ends the group. It is local. Every rank closes the group after its last round. A round that has not ended
+// fails with ErrCommClosed.
+func (g *Group) Close() error { return g.comm.Close() }
 
 // work runs the rounds that are complete at this rank, in order.
 func (g *Group) work() {

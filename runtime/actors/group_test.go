@@ -145,6 +145,43 @@ func TestGroupUnequal(t *testing.T) {
 	}))
 }
 
+// TestGroupJoinPanics checks that a round ends with an error if the function join of a member panics. The actor is
+// restarted. A round after Close ends with an error, too.
+func TestGroupJoinPanics(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		a := inbox(t, s, "a", s.Inline())
+		b := make(chan any, 1)
+		bad := func(into, values []float64) { panic("bad join") }
+		var group *actors.Group
+		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case string:
+				require.NoError(t, actors.Contribute(group, c.Self(), []float64{1}, bad, total))
+			case *actors.Result[float64]:
+				b <- m
+			}
+		}), "b")
+		require.NoError(t, err)
+		group, err = s.NewGroup(w.Comm(), s.PID(0, "a"), s.PID(0, "b"))
+		require.NoError(t, err)
+		require.NoError(t, actors.Contribute(group, s.PID(0, "a"), []float64{1}, plus, total))
+		s.Root.Send(s.PID(0, "b"), "go")
+		for _, in := range []<-chan any{a, b} {
+			require.ErrorContains(t, next(t, in).(*actors.Result[float64]).Err, "has panicked")
+		}
+		require.NoError(t, group.Close())
+		alive := func(c *runtime.Comm, _ []float64) ([]float64, error) { return nil, c.Err() }
+		require.NoError(t, actors.Contribute(group, s.PID(0, "a"), []float64{1}, plus, alive))
+		require.NoError(t, actors.Contribute(group, s.PID(0, "b"), []float64{1}, plus, alive))
+		for _, in := range []<-chan any{a, b} {
+			require.ErrorIs(t, next(t, in).(*actors.Result[float64]).Err, runtime.ErrCommClosed)
+		}
+		return nil
+	}))
+}
+
 // TestGroupPanic checks that a round that panics ends the rank like a panic of its program.
 func TestGroupPanic(t *testing.T) {
 	err := runtime.Local(1, func(w *runtime.World) error {

@@ -130,10 +130,10 @@ func (p *inbound) fetch(a *arrival) {
 	a.in.kept = append(a.in.kept, *a)
 }
 
-// hold allocates memory of room bytes for a long message. A []byte of up to heapMax bytes is received into
-// heap memory, which becomes the message itself. Any other message is received into arena memory or, if
-// the arena is full, into up to heapMax bytes of heap memory. If there is no memory, room is 0, and the
-// arrival is to become a dead letter.
+// hold allocates memory for a long message. The result room is the length of the memory in bytes. A []byte of up
+// to heapMax bytes is received into heap memory, which becomes the message itself. Any other message is received
+// into arena memory. If the arena is full, a message of up to heapMax bytes is received into heap memory. If there
+// is no memory, room is 0, and the arrival is to become a dead letter.
 func (p *inbound) hold(a *arrival, length int) (m any, room int) {
 	if a.details.codec != codec.Bytes || length > heapMax {
 		m, err := p.s.world.Hold(length)
@@ -218,6 +218,10 @@ func (l *pull) end(s *System) {
 		l.message, l.lost = nil, fmt.Errorf("long message: %w", err)
 	case l.codec == codec.Bytes:
 		b, _ := s.world.Bytes(l.message)
+		if l.length > heapMax { // hold has taken arena memory, which no user of a []byte could release
+			b = slices.Clone(b)
+			s.world.Release(l.message)
+		}
 		l.message = b
 	case l.codec != codec.Message:
 		b, _ := s.world.Bytes(l.message)

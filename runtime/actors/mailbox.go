@@ -237,10 +237,10 @@ func (m *mailbox) run() (again bool) {
 			continue
 		}
 		m.mu.Lock()
+		moved := m.refilled() // before fetch, which then takes these messages, too
 		if int(m.at) == len(m.batch) {
 			m.fetch()
 		}
-		moved := m.refilled()
 		idle := m.systems.Load() == 0 && (int(m.at) == len(m.batch) || m.suspended.Load() || m.held() && !m.dead.Load())
 		m.scheduled = !idle
 		m.mu.Unlock()

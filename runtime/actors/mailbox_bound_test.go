@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,25 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
+
+// TestSenderWaitsWhileATurnEnds checks that a turn handles the message of a sender that has begun to wait for space
+// when the actor had already made space. The sender relies on that turn.
+func TestSenderWaitsWhileATurnEnds(t *testing.T) {
+	local(t, 1, small, func(all []*actors.System) {
+		s := all[0]
+		in := inbox(t, s, "in", s.Worker())
+		s.Root.Send(s.PID(0, "in"), "first")
+		require.Equal(t, "first", next(t, in))
+		require.Eventually(t, s.Idle, soon, time.Millisecond)
+		s.RunWaiting("in", "second")
+		select {
+		case m := <-in:
+			require.Equal(t, "second", m)
+		default:
+			require.Fail(t, "the message was not handled")
+		}
+	})
+}
 
 // numbered is a numbered message of one of several senders.
 type numbered struct{ from, number int }

@@ -13,8 +13,8 @@ import (
 // futurePrefix begins the ids of protoactor's futures.
 const futurePrefix = "future$"
 
-// openRequestsFew is a number of openRequests. While there are fewer, enter does not search for
-// answered requests to remove.
+// openRequestsFew is the number of open requests below which enter does not search for answered
+// requests to remove.
 const openRequestsFew = 64
 
 // errEnded is the reason of a dead letter if the future of a request has ended during the send, for

@@ -11,6 +11,9 @@ import (
 // does not implement Persistent.
 var ErrNotPersistent = errors.New("the actor is not persistent")
 
+// ErrStoreNotOpen is the error if a persistent actor starts before Store.Open was called at its rank.
+var ErrStoreNotOpen = errors.New("the Store of the rank is not open")
+
 // Persistent is an actor whose state outlives the actor and its rank. It is spawned with the option
 // Store.Persist, and calls Store.Save whenever the Store must keep its state.
 type Persistent interface {
@@ -40,13 +43,18 @@ func (st *Store) Persist(key string) actor.PropsOption {
 					panic(err) // the supervisor decides how to continue
 				}
 			case *actor.Stopped:
-				st.mu.Lock()
-				delete(st.own, name(c.Self()))
-				st.mu.Unlock()
+				defer st.disown(c.Self()) // the actor may save for the last time
 			}
 			next(c, m)
 		}
 	})
+}
+
+// disown ends the claim of an actor that has stopped.
+func (st *Store) disown(pid *actor.PID) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	delete(st.own, pid)
 }
 
 // recover claims the key for an actor that is starting, and passes the newest snapshot to it. Before
@@ -57,8 +65,11 @@ func (st *Store) recover(c actor.ReceiverContext, key string) error {
 	s := st.system
 	st.mu.Unlock()
 	p, ok := c.Actor().(Persistent)
-	if !ok || s == nil {
-		return fmt.Errorf("recover actor %s: %w: it is %T, and the Store of its rank is to be open", name(c.Self()), ErrNotPersistent, c.Actor())
+	if !ok {
+		return fmt.Errorf("recover actor %s: %w: it is %T", name(c.Self()), ErrNotPersistent, c.Actor())
+	}
+	if s == nil {
+		return fmt.Errorf("recover actor %s: %w", name(c.Self()), ErrStoreNotOpen)
 	}
 	by, one, err := st.claim(s, key)
 	if err == nil && one.Claim > 0 {
@@ -72,7 +83,7 @@ func (st *Store) recover(c actor.ReceiverContext, key string) error {
 		return fmt.Errorf("recover actor %s: %w", name(c.Self()), err)
 	}
 	st.mu.Lock()
-	st.own[name(c.Self())] = by
+	st.own[c.Self()] = by
 	st.mu.Unlock()
 	return nil
 }
@@ -94,7 +105,7 @@ func (st *Store) copies(s *System, key string, one snapshot) error {
 func (st *Store) Save(c actor.Context) error {
 	st.mu.Lock()
 	s := st.system
-	by, claimed := st.own[name(c.Self())]
+	by, claimed := st.own[c.Self()]
 	last := st.held[by.Key].Newest
 	st.mu.Unlock()
 	p, ok := c.Actor().(Persistent)

@@ -9,8 +9,8 @@ import (
 )
 
 // TestQueueKeepsOrder checks that items are taken in the order in which they were pushed, for
-// bursts of several lengths. A piece that a queue has given back must no longer be part of that
-// queue, because another queue may use it.
+// bursts of several lengths. A piece that a queue has returned to the pool must no longer be part of
+// that queue, because another queue may use it.
 func TestQueueKeepsOrder(t *testing.T) {
 	for _, burst := range []int{1, 3, pieceOwn, pieceOwn + 1, pieceWhole, 5 * pieceWhole} {
 		rng := rand.New(rand.NewPCG(1, uint64(burst)))

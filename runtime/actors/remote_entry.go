@@ -142,7 +142,7 @@ func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
 		r.stream.CompareAndSwap(stream, nil)
 		defer r.drain()
 	}
-	if first || r == nil { // only for the first refusal: later requests use a new stream and may be answered
+	if first || r == nil { // after the first refusal, requests use a new stream, if they come through the remote, and may be answered
 		s.unanswered(why, func(one openRequest) bool { return one.rank == l.key.rank && one.id == l.key.id })
 	}
 }

@@ -26,8 +26,8 @@ type remoteFutures struct {
 }
 
 // slot returns the cache entry for a future. The last characters of the address and the id select the
-// entry. The id of a future ends with a counter of its rank, so that the recent futures of a rank
-// have different entries.
+// entry. The id of a future ends with a digit of a counter of its rank, so that consecutive futures of a
+// rank have different entries.
 func (t *remoteFutures) slot(address, id string) *atomic.Pointer[remoteFuture] {
 	return &t.recent[(uint(id[len(id)-1])+37*uint(address[len(address)-1]))%uint(len(t.recent))]
 }
@@ -63,8 +63,8 @@ func isActor(p actor.Process) bool {
 	return ok
 }
 
-// futureProcess is the Process of a future of another rank. It accepts one answer, which is addressed
-// by name and needs no credit. It has no stream of its own; the answer is sent through the nameless
+// futureProcess is the Process of a future of another rank. It forwards answers to the future, which
+// accepts the first one. An answer is addressed by name and needs no credit. futureProcess has no stream of its own; the answer is sent through the nameless
 // remote of the rank (see namelessOf). A PID whose address names no rank, or another generation of
 // the job, also has a futureProcess. In this case the field err is the reason, and all messages to
 // the PID become dead letters.

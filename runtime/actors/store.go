@@ -38,7 +38,7 @@ type Store struct {
 	held map[string]holding
 	// The field own holds the keys and claims of this rank's persistent actors. The index of an actor is
 	// the result of the function name for the actor's PID.
-	own map[string]claim
+	own map[*actor.PID]claim
 }
 
 // claim is the right to save snapshots of a key. An actor gets this right when it starts: it claims
@@ -91,7 +91,9 @@ func init() {
 }
 
 // NewStore returns an empty Store.
-func NewStore() *Store { return &Store{held: make(map[string]holding), own: make(map[string]claim)} }
+func NewStore() *Store {
+	return &Store{held: make(map[string]holding), own: make(map[*actor.PID]claim)}
+}
 
 // Open makes st the Store of a rank in the World of s. Every rank must open its Store in every World
 // before it spawns persistent actors. The reason is that a persistent actor that starts asks
