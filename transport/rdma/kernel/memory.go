@@ -84,8 +84,8 @@ func (d *domain) Deregister(keys provider.Registered) error {
 
 // pinnedMost returns the number of bytes that the process may have registered at a time. It returns
 // 0 if there is no limit. The limit is RLIMIT_MEMLOCK, and the kernel applies it only to a process
-// without CAP_IPC_LOCK (ib_umem_get). siw ignores the capability. So with siw a registration that
-// exceeds RLIMIT_MEMLOCK fails even if pinnedMost returns 0.
+// without CAP_IPC_LOCK in the initial user namespace (ib_umem_get). siw ignores the capability. So with
+// siw a registration that exceeds RLIMIT_MEMLOCK fails even if pinnedMost returns 0.
 func pinnedMost() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur > math.MaxInt {
@@ -93,10 +93,21 @@ func pinnedMost() int {
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var capabilities [2]unix.CapUserData
-	if unix.Capget(&header, &capabilities[0]) == nil && capabilities[0].Effective&(1<<unix.CAP_IPC_LOCK) != 0 {
+	if unix.Capget(&header, &capabilities[0]) == nil && capabilities[0].Effective&(1<<unix.CAP_IPC_LOCK) != 0 && inInitialUserNamespace() {
 		return 0
 	}
 	return max(int(limit.Cur), 1)
+}
+
+// initialUserNamespace is the inode number of the initial user namespace (PROC_USER_INIT_INO in
+// include/linux/proc_ns.h).
+const initialUserNamespace = 0xEFFFFFFD
+
+// inInitialUserNamespace reports whether the process is in the initial user namespace. The capabilities of a process
+// in another user namespace, for example in a rootless container, do not hold for the kernel's check.
+func inInitialUserNamespace() bool {
+	var s unix.Stat_t
+	return unix.Stat("/proc/self/ns/user", &s) != nil || s.Ino == initialUserNamespace
 }
 
 // Close implements provider.ProtectionDomain. If a queue pair that the kernel cannot destroy yet
