@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// BenchmarkLossOfAll measures the time in which the launcher handles the loss of all ranks of a world, one
-// after the other. Each node has 100 ranks. The nodes are connected by 32 links, as in gorun's trees, or by
+// BenchmarkLossOfAll measures the time in which the launcher handles the loss of all ranks of a job, one
+// after the other. Each node has 100 ranks. The launcher has 32 links, as at the root of a tree of agents, or
 // one link for each node.
 func BenchmarkLossOfAll(b *testing.B) {
 	for _, size := range []int{25_000, 50_000, 100_000} {
@@ -17,6 +17,7 @@ func BenchmarkLossOfAll(b *testing.B) {
 			b.Run(fmt.Sprintf("%d ranks, %s", size, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
+					b.StopTimer()
 					s := bootstrap.NewServer(size, func(bootstrap.Event) {})
 					for i := range links {
 						var ranks []int
@@ -25,6 +26,7 @@ func BenchmarkLossOfAll(b *testing.B) {
 						}
 						s.Link(ranks, io.Discard)
 					}
+					b.StartTimer()
 					for rank := range size {
 						s.Gone(rank, "killed")
 					}

@@ -44,7 +44,7 @@ func DimsCreate(ranks int, dims []int) ([]int, error) {
 // factors returns count factors whose product is n. They do not increase, and are at most limit. If
 // there are several such lists, it returns the list with the lowest first factor. Among lists with
 // equal first factors, it returns the list with the lowest second factor, and so on. It returns nil if
-// there is no such list. among are the possible factors in ascending order.
+// there is no such list. The argument among has the possible factors in ascending order.
 func factors(n, count, limit int, among []int) []int {
 	if count <= 1 {
 		if count == 0 || n > limit {

@@ -49,8 +49,8 @@ func (slowSleeper) Yield() {
 	}
 }
 
-// TestYieldingRankReturns checks that the thread of a rank that yields returns to the rank's processor. Because the
-// kernel moves threads, too, only most of the attempts need to show it.
+// TestYieldingRankReturns checks that the thread of a rank that yields leaves a processor that is not the rank's.
+// Because the kernel moves threads, too, only most of the attempts need to show it.
 func TestYieldingRankReturns(t *testing.T) {
 	var allowed, last unix.CPUSet
 	require.NoError(t, unix.SchedGetaffinity(0, &allowed))

@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Shared is memory that the members of a communicator on one node share: each member has a part
-// in its own arena, and all of them access it in place. Its initial contents are zeros, and pages
-// that are never written cost no memory.
+// Shared is memory that the members of a communicator on one node share. Each member has a part in
+// its own arena, and all members on the node access all parts in place. The initial contents of a
+// part are zeros, and pages that are never written cost no memory.
 //
 // Words order accesses. A rank writes into a part and then calls Signal on a word. A rank that
 // reads the new value by Await or Load sees all writes before the Signal. A Shared may be used from
@@ -36,8 +36,8 @@ type Shared struct {
 	// a bit for each of them. Both lie in the part of the first member on the node.
 	sleepers *Word
 	asleep   []*Word
-	// barred reports whether every other member on the node, before it sleeps, makes the processors of
-	// this process execute a memory barrier; see Signal.
+	// barred is true if each other member on the node makes the processors of this process execute a
+	// memory barrier before it sleeps. Signal then needs no barrier of its own.
 	barred bool
 
 	// waiting counts the goroutines of this rank in Await. announced is true while this
@@ -62,7 +62,7 @@ type sharedLayout struct {
 // sharedLine is the size of a cache line, which separates words that different ranks write.
 const sharedLine = 64
 
-// sharedMax bounds the size of a part, so that no sum of sizes overflows.
+// sharedMax bounds the data of a part, so that the size of the part does not overflow.
 const sharedMax = 1 << 46
 
 func sharedLayoutOf(bytesPerRank, members int) sharedLayout {
@@ -75,7 +75,7 @@ func sharedLayoutOf(bytesPerRank, members int) sharedLayout {
 	return l
 }
 
-// The words in which a member describes its part to the other members (its card).
+// The words with which a member describes its part to the other members.
 const (
 	cardFailed = iota // not 0 if the member has no part
 	cardSize
@@ -160,8 +160,8 @@ func vote(err error) uint64 {
 	return 1
 }
 
-// allocate allocates this rank's part and returns the words that describe it to the other members
-// (the card). The words are valid even if there is an error.
+// allocate allocates this rank's part and returns the words that describe it to the other members.
+// The words are valid even if there is an error.
 func (s *Shared) allocate() ([]uint64, error) {
 	card := make([]uint64, cardWords)
 	card[cardFailed], card[cardSize], card[cardNode] = 1, uint64(s.size), uint64(s.world.NodeRank())

@@ -71,8 +71,8 @@ func TestSlack(t *testing.T) {
 	}
 }
 
-// TestRestore checks that Restore turns a batch thread, which the monitor has started, into a normal
-// thread with the same nice value. The monitor stays a batch thread.
+// TestRestore checks that Restore turns a thread with the policy and the timer slack of the monitor into a normal
+// thread with the same nice value. The monitor's thread keeps both.
 func TestRestore(t *testing.T) {
 	if !alone(t) {
 		return
@@ -153,7 +153,7 @@ func batchThreads(t *testing.T) (batch []int) {
 }
 
 // threadsOfGoroutines returns the threads that run goroutines. It finds them by locking goroutines to threads.
-// It starts more such goroutines than there were threads.
+// It starts 50 such goroutines, under the assumption that there are fewer threads.
 func threadsOfGoroutines() map[int]bool {
 	const goroutines = 50
 	threads := make(chan int)
@@ -174,8 +174,8 @@ func threadsOfGoroutines() map[int]bool {
 	return seen
 }
 
-// TestThread checks that the monitor's thread is the first after the process, also if thread IDs
-// have wrapped around.
+// TestThread checks that thread returns the lowest thread ID above the process ID. If there is no such ID, because
+// thread IDs have wrapped around, thread returns the lowest ID of another thread.
 func TestThread(t *testing.T) {
 	for _, tc := range []struct {
 		names []string

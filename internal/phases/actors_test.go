@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// unlimited is the timeout of a request without a timeout.
+// A request with the timeout unlimited waits for its answer without a limit.
 const unlimited = -time.Second
 
 // startActors spawns the actors of a rank, and waits until all ranks have spawned theirs.
@@ -32,7 +32,8 @@ func (r *rank) startActors() (err error) {
 				c.Respond(i)
 			}
 		},
-		// relay forwards a request to the actor "slow" of the next rank, and does not wait for the answer.
+		// relay forwards a request to the actor "slow" of the next rank. It passes the answer on when the answer
+		// arrives, and does not block meanwhile.
 		"relay": func(c actor.Context) {
 			if i, ok := c.Message().(int); ok {
 				answer := c.RequestFuture(r.system.PID(r.next(), "slow"), i, unlimited)
@@ -82,7 +83,7 @@ var actorWaits = []wait{
 	{name: "timeout of a request", actors: true, run: func(r *rank, p phase) error {
 		_, err := r.system.Root.RequestFuture(r.system.PID(r.next(), "mute"), r.tag, p.length).Result()
 		if !errors.Is(err, actor.ErrTimeout) {
-			return fmt.Errorf("want a timeout, got: %w", err)
+			return fmt.Errorf("want a timeout, got: %v", err) //nolint:errorlint // err may be nil
 		}
 		return nil
 	}},

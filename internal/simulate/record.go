@@ -20,35 +20,35 @@ type record struct {
 	tail   [recordTail]string // a ring of the last lines; event i is at i%recordTail
 	trace  io.Writer          // receives all lines; may be nil
 
-	// The field now contains the lines of the events that happened at the time in the field at. Go's scheduler
-	// determines the order of events of the same time. For this reason, settle sorts the lines.
-	at  time.Duration
-	now []string
+	// The time of the newest event, and the lines of all events of that time. Go's scheduler determines the
+	// order of events of the same time. For this reason, settle sorts the lines.
+	newest time.Duration
+	lines  []string
 }
 
 func newRecord(trace io.Writer) record { return record{sum: fnv.New64a(), trace: trace} }
 
 // add records an event and its time.
 func (r *record) add(at time.Duration, format string, args ...any) {
-	if at != r.at {
+	if at != r.newest {
 		r.settle()
-		r.at = at
+		r.newest = at
 	}
-	r.now = append(r.now, fmt.Sprintf("%12v  ", at)+fmt.Sprintf(format, args...))
+	r.lines = append(r.lines, fmt.Sprintf("%12v  ", at)+fmt.Sprintf(format, args...))
 	r.events++
 }
 
 // settle sorts the lines in now, and adds them to the hash, the trace and the tail.
 func (r *record) settle() {
-	slices.Sort(r.now)
-	for i, line := range r.now {
+	slices.Sort(r.lines)
+	for i, line := range r.lines {
 		_, _ = r.sum.Write([]byte(line)) // never fails
 		if r.trace != nil {
 			_, _ = fmt.Fprintln(r.trace, line) // an error is ignored, because the trace is for debugging
 		}
-		r.tail[(r.events-len(r.now)+i)%recordTail] = line
+		r.tail[(r.events-len(r.lines)+i)%recordTail] = line
 	}
-	r.now = r.now[:0]
+	r.lines = r.lines[:0]
 }
 
 // last returns the text of the last events, in order.

@@ -45,7 +45,7 @@ func checkVersion(b []byte) error {
 	return nil
 }
 
-// blocksOf returns the number of blocks of an image of length bytes.
+// blocksOf returns the number of blocks of an image that has this length in bytes.
 func blocksOf(length uint64) uint64 {
 	n := length / blockBytes
 	if length%blockBytes != 0 {
@@ -98,8 +98,8 @@ func parsePacked(b []byte) (packedImage, error) {
 }
 
 // at returns the first block in the slice blocks. The result whole is the number of bytes of the
-// image that this block holds. The argument left is the number of bytes of the image that all
-// blocks of the argument blocks hold. If left is 0 or the length of the block is impossible, block
+// image that this block holds. The argument left is the number of bytes of the image that these
+// blocks hold together. If left is 0 or the length of the block is impossible, block
 // is nil.
 func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64) {
 	if left == 0 {
@@ -133,7 +133,8 @@ func (p *packedImage) each(fn func(block []byte, whole int) error) error {
 	return nil
 }
 
-// checkPacked validates b as a packed image of a rank in a communicator of size ranks, and returns its step.
+// checkPacked validates b as the packed image of a rank, and returns the step of the image. size is the number of
+// ranks of the communicator.
 func checkPacked(b []byte, size, rank int) (step int, err error) {
 	p, err := parsePacked(b)
 	if err != nil {

@@ -37,6 +37,9 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 func (d *domain) Deregister(r provider.Registered) error {
 	d.device.wire.Lock()
 	defer d.device.wire.Unlock()
+	if known := d.device.regions[r.LKey]; known == nil || known.domain != d {
+		return provider.ErrInvalidHandle
+	}
 	delete(d.device.regions, r.LKey)
 	return nil
 }

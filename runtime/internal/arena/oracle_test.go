@@ -3,6 +3,7 @@ package arena_test
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -13,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 )
 
-// model is the simplest implementation of the arena: a list of leases and their holders.
+// model carries out operations on an arena, and compares the results with a list of leases and their holders.
 type model struct {
 	t      *testing.T
 	a      *arena.Arena
@@ -76,7 +77,8 @@ func (e *entry) places() []int {
 	return []int{0, (n - 8) / 2, n - 8}
 }
 
-// drop ends the hold of a rank on a lease in the model. It reports whether the rank held the lease.
+// drop ends the hold of a rank on a lease in the model. It returns false if the lease was not handed over to
+// the rank.
 func (m *model) drop(e *entry, rank int) bool {
 	if e.holder != rank || e.good {
 		return false
@@ -174,7 +176,7 @@ func (m *model) finish(size int) {
 	require.NoError(m.t, err, "pages were lost")
 }
 
-// sizeOf maps a number to a small, large or huge size.
+// sizeOf maps a number to a size below 300, below LargeMin or below 600 KiB.
 func sizeOf(n uint32) int {
 	switch n % 4 {
 	case 0:
@@ -197,21 +199,19 @@ func few(n int) int {
 func TestArenaAgainstModel(t *testing.T) {
 	const size = 8 << 20
 	for seed := range uint64(few(30)) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		cfg := arena.Config{Keep: 1 << (12 + seed), Contiguous: seed%2 == 0}
-		mem, most := pieces(size), size/4
-		if cfg.Contiguous {
-			mem, most = whole(size), size
-		}
-		a := arena.New(mem, cfg)
-		m := &model{t: t, a: a}
-		for range 1500 {
-			m.step(byte(rng.Uint32()), byte(rng.Uint32()), sizeOf(rng.Uint32()))
-			if t.Failed() {
-				t.Logf("seed %d", seed)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			cfg := arena.Config{Keep: 1 << (12 + seed), Contiguous: seed%2 == 0}
+			mem, most := pieces(size), size/4
+			if cfg.Contiguous {
+				mem, most = whole(size), size
 			}
-		}
-		m.finish(most)
+			m := &model{t: t, a: arena.New(mem, cfg)}
+			for range 1500 {
+				m.step(byte(rng.Uint32()), byte(rng.Uint32()), sizeOf(rng.Uint32()))
+			}
+			m.finish(most)
+		})
 	}
 }
 

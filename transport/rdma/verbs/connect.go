@@ -20,9 +20,10 @@ import (
 //	EventTimedOut           the host received the request, but the peer did not answer in time
 //	EventNonPeerRejected    every other failure, which Event.Err describes
 //	EventDisconnected       Disconnect ended the attempt
+//	EventBroken             the adapter failed during the attempt
 //
-// After EventEstablished the endpoint is in StateConnected, and after every other event in
-// StateDisconnected.
+// After EventEstablished the endpoint is in StateConnected, after EventBroken in StateError, and
+// after every other event in StateDisconnected.
 //
 // The errors of Connect are ErrInvalidState, ErrInvalidParameter (timeout not positive, private
 // data too long, depths or retry counts out of range), ErrModelNotSupported (QoS, multipath),
@@ -230,7 +231,7 @@ func (ep *Endpoint) report(e *Event) {
 // While a Connect or an Accept is not complete, both kinds of Disconnect end the attempt. In all
 // these cases EventDisconnected follows on this side, except that EventBroken follows if the
 // connection fails before a graceful Disconnect is complete. After the event the endpoint is in
-// StateDisconnected. In StateDisconnected, Disconnect does nothing. Before Connect or Accept,
+// StateDisconnected or, if the adapter has failed, in StateError. In StateDisconnected, Disconnect does nothing. Before Connect or Accept,
 // Disconnect fails with ErrInvalidState.
 func (ep *Endpoint) Disconnect(how CloseFlags) error {
 	const op = "disconnect"
