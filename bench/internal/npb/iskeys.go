@@ -6,8 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// isBuckets is the number of buckets of the class with the most buckets. Tables have this length, so that the
-// compiler omits the bounds check of an index that is masked by isBuckets-1.
+// isBuckets is the number of buckets of the class with the most buckets, and the length of the tables of all classes.
 const isBuckets = row.Buckets
 
 // keys holds this process's part of the keys of IS, and the tables to compute their positions in the
@@ -62,7 +61,7 @@ func (k *keys) rank(it int) (passed int, err error) {
 		k.mine[it+isIterations] = int32(1<<k.problem.log2Max - it)
 	}
 	clear(k.counts[:])
-	tally((*[isBuckets]int32)(k.counts[:]), k.mine, k.shift)
+	row.Tally((*[isBuckets]int32)(k.counts[:]), k.mine, k.shift)
 	k.pickTests()
 	if err := collectives.AllReduce(k.comm, k.counts[:k.buckets+isTests], k.totals[:k.buckets+isTests], collectives.Sum); err != nil {
 		return 0, err
@@ -75,22 +74,6 @@ func (k *keys) rank(it int) (passed int, err error) {
 	}
 	k.sum()
 	return k.test(it), nil
-}
-
-// tally counts keys by bucket. It adds 1 to an element of counts for each key.
-func tally(counts *[isBuckets]int32, keys []int32, shift int) {
-	shift &= 31
-	for len(keys) >= 4 {
-		a, b, c, d := keys[0], keys[1], keys[2], keys[3]
-		keys = keys[4:]
-		counts[a>>shift&(isBuckets-1)]++
-		counts[b>>shift&(isBuckets-1)]++
-		counts[c>>shift&(isBuckets-1)]++
-		counts[d>>shift&(isBuckets-1)]++
-	}
-	for _, a := range keys {
-		counts[a>>shift&(isBuckets-1)]++
-	}
 }
 
 // pickTests stores the keys under test that this rank has. It stores them after the counts of the buckets,

@@ -22,4 +22,5 @@ var (
 var (
 	PortableMultiply   = multiply
 	PortableDistribute = distribute
+	PortableTally      = tally
 )

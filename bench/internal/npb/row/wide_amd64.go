@@ -46,3 +46,6 @@ func multiply8(y *float64, start *int, column *int32, value, x *float64, rows in
 
 //go:noescape
 func distribute1(sorted, next, keys *int32, places, count, shift int) (done int)
+
+//go:noescape
+func tally4(counts, keys *int32, groups, shift int)

@@ -30,3 +30,5 @@ func rows8(dst *complex128, src *float64, row, count int) {}
 func multiply8(y *float64, start *int, column *int32, value, x *float64, rows int) {}
 
 func distribute1(sorted, next, keys *int32, places, count, shift int) (done int) { return 0 }
+
+func tally4(counts, keys *int32, groups, shift int) {}
