@@ -189,7 +189,7 @@ func TestNPB(t *testing.T) {
 func TestLoss(t *testing.T) {
 	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
 		"-np", "4", "-on-failure", "continue", filepath.Join(bin, "loss"), "-json")
-	require.ErrorContains(t, err, "exit status 137")
+	require.NoError(t, err)
 	requireRows(t, out.Out, 4, []int{0}, false)
 }
 

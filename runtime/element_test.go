@@ -67,7 +67,7 @@ func TestElementNamesTheFieldInTheWay(t *testing.T) {
 		require.Equal(t, c.kind, typeErr.Kind, c.err)
 	}
 	require.EqualError(t, runtime.Element[outer](),
-		"element type cannot be sent: field Parts[].Names of runtime_test.outer is a slice")
+		"element type cannot be sent: field Parts[].Names of runtime_test.outer is a slice (SendValue and the other functions of values take any type)")
 }
 
 // exchanged sends one value of type S to the rank itself and receives it as an R.

@@ -102,16 +102,20 @@ type ElementTypeError struct {
 	Type string
 	// Field is the path of the field that cannot be sent; "" if the type itself cannot be sent.
 	Field string
-	// Kind is the kind of that field or type: "pointer", "string", "slice", ...
+	// Kind is the kind of that field or type: "pointer", "string", "slice", ..., or "type of 2 GiB or more".
 	Kind string
 }
 
 // Error implements error.
 func (e *ElementTypeError) Error() string {
-	if e.Field == "" {
-		return fmt.Sprintf("%v: %s is a %s", ErrElementType, e.Type, e.Kind)
+	what, article := e.Type, "a"
+	if e.Field != "" {
+		what = "field " + e.Field + " of " + e.Type
 	}
-	return fmt.Sprintf("%v: field %s of %s is a %s", ErrElementType, e.Field, e.Type, e.Kind)
+	if e.Kind == "interface" {
+		article = "an"
+	}
+	return fmt.Sprintf("%v: %s is %s %s (SendValue and the other functions of values take any type)", ErrElementType, what, article, e.Kind)
 }
 
 // Unwrap returns ErrElementType.

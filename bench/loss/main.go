@@ -12,8 +12,6 @@
 // Between nodes, RDMA Reads are in progress at the kill. With -reading, the time begins when a survivor has
 // the first bytes of the message whose receive later fails. The output also says how many of the failed
 // receives had received a part of their message.
-//
-// gorun's exit code is the exit code of the killed rank.
 package main
 
 import (
@@ -88,6 +86,9 @@ func run(w *runtime.World, o *osu.Options) error {
 	}
 	if *reading > 0 {
 		fmt.Printf("# in the middle of a message: %d of %d\n", all.Partly, c.Size()-1)
+	}
+	if err := w.Handled(victim); err != nil {
+		return err
 	}
 	return table.Only(0, osu.Micros(all.Waited)/1e3)
 }

@@ -99,7 +99,7 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 		lines, err = parseNamed(out.Out)
 	case err == nil && m.wall:
 		values = map[int]float64{wallSize: out.Wall.Seconds()}
-	case err == nil || m.fails && !errors.Is(err, launch.ErrTimeout):
+	case err == nil:
 		values, err = parseTable(out.Out)
 	}
 	if errors.Is(err, launch.ErrTimeout) {

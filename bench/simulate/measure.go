@@ -102,6 +102,9 @@ func (m *measurement) run(p *program) (map[int]float64, error) {
 	var complaint bytes.Buffer
 	c.Stderr = &complaint
 	text, err := c.Output()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w (go build -o %s ./cmd/gorun ./bench/... makes the programs)", err, directory)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", strings.Join(c.Args, " "), err, strings.TrimSpace(complaint.String()))
 	}

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -32,24 +33,41 @@ type options struct {
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tune:", err)
 		os.Exit(2)
 	}
 	runtime.Main(func(w *runtime.World) error {
-		lines, err := tune(w.Comm(), o)
-		if err != nil || w.Rank() != 0 {
+		if w.Rank() != 0 {
+			_, err := tune(w.Comm(), o)
 			return err
 		}
-		return write(o.output, lines)
+		file := os.Stdout
+		if o.output != "-" {
+			if file, err = os.Create(o.output); err != nil { // before measurements that take minutes
+				return err
+			}
+		}
+		lines, err := tune(w.Comm(), o)
+		if err != nil {
+			return err
+		}
+		_, err = file.WriteString(heading + strings.Join(lines, ""))
+		return errors.Join(err, file.Close())
 	})
 }
 
+// heading is the first line of a table.
+const heading = "# operation  ranks  per node  up to bytes  algorithm\n"
+
 // parse parses and validates the command line.
-func parse(args []string, errors io.Writer) (options, error) {
+func parse(args []string, usage io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("tune", flag.ContinueOnError)
-	flags.SetOutput(errors)
+	flags.SetOutput(usage)
 	names := flags.String("op", strings.Join(operationNames, ","), "`operations`, separated by commas")
 	sizes := flags.String("m", "8,256,1024,4096,16384,65536,262144,1048576", "`lengths` in bytes of a contribution or block, rising")
 	flags.IntVar(&o.iterations, "i", 20, "`calls` that are timed together")
@@ -80,11 +98,3 @@ func parse(args []string, errors io.Writer) (options, error) {
 }
 
 // write writes the table to a file, or to the standard output if name is "-".
-func write(name string, lines []string) error {
-	text := "# operation  ranks  per node  up to bytes  algorithm\n" + strings.Join(lines, "")
-	if name == "-" {
-		_, err := os.Stdout.WriteString(text)
-		return err
-	}
-	return os.WriteFile(name, []byte(text), 0o644)
-}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// errPoints is returned if there are fewer points than clusters.
+// errPoints is the error if there are fewer points than clusters.
 var errPoints = errors.New("there are fewer points than clusters")
 
 // stepsMax is the largest number of steps of the algorithm.
@@ -26,8 +27,8 @@ func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(centres) < k:
-		return nil, errPoints
+	case len(centres) == 0:
+		return nil, fmt.Errorf("-k %d: %w", k, errPoints)
 	}
 	width := len(centres[0]) + 1 // numbers per cluster in sums: the coordinates and the number of points
 	sums := make([]float64, k*width)
@@ -51,10 +52,10 @@ func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 }
 
 // apart chooses k points. Each further point is the one with the largest distance from the points that were
-// already chosen. If there are fewer than k points, apart returns all points.
+// already chosen. If there are fewer than k points, apart returns no point.
 func apart(points [][]float64, k int) [][]float64 {
 	var centres [][]float64
-	for len(centres) < min(k, len(points)) {
+	for len(points) >= k && len(centres) < k {
 		farthest, most := points[0], -1.0
 		for _, p := range points {
 			if len(centres) == 0 {

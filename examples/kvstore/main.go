@@ -98,6 +98,9 @@ func report(w *runtime.World, store *client, ends <-chan bool) error {
 		sum += v
 	}
 	fmt.Printf("%d counters, sum %d\n", *keys, sum)
+	if *crash > 0 {
+		return w.Handled(*crash) // no counter is missing, so the job has not failed
+	}
 	return nil
 }
 

@@ -74,7 +74,10 @@ func run(w *runtime.World) error {
 	}), "master"); err != nil {
 		return err
 	}
-	return write(<-done)
+	if err := write(<-done); err != nil || *crash == 0 {
+		return err
+	}
+	return w.Handled(*crash) // no line is missing, so the job has not failed
 }
 
 // write writes the picture to the file of -out.

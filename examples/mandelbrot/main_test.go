@@ -18,15 +18,11 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// killed is the exit code of a job in which a rank was killed.
-const killed = 128 + 9
-
-// draw runs the example, which must end with the exit code in the argument code. It returns the output and
-// the picture of the example.
-func draw(t *testing.T, code, np int, flags []string, args ...string) (string, image.Image) {
+// draw runs the example. It returns the output and the picture of the example.
+func draw(t *testing.T, np int, flags []string, args ...string) (string, image.Image) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "set.png")
-	out, _ := launch.ExampleEnds(t, code, np, flags, append([]string{"-width", "150", "-height", "100", "-out", name}, args...)...)
+	out := launch.ExampleWith(t, np, flags, append([]string{"-width", "150", "-height", "100", "-out", name}, args...)...)
 	require.Contains(t, out, "the picture goes to "+name+"\n")
 	f, err := os.Open(name)
 	require.NoError(t, err)
@@ -39,7 +35,7 @@ func draw(t *testing.T, code, np int, flags []string, args ...string) (string, i
 // TestPictureIsColoured checks that the set is black, that points far from the set are dark, and
 // that the edge of the set is bright.
 func TestPictureIsColoured(t *testing.T) {
-	_, img := draw(t, 0, 2, nil)
+	_, img := draw(t, 2, nil)
 	at := func(re, im float64) color.RGBA {
 		x, y := int((re+2.5)/3.5*150), int((im+1.2)/2.4*100)
 		return color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
@@ -64,12 +60,12 @@ func TestPictureIsColoured(t *testing.T) {
 // TestMandelbrot checks that the picture does not depend on the number of ranks or on the death of a
 // rank.
 func TestMandelbrot(t *testing.T) {
-	_, want := draw(t, 0, 1, nil)
+	_, want := draw(t, 1, nil)
 	for _, transport := range []string{"shm", "rdma"} {
-		out, got := draw(t, 0, 4, []string{"-transport", transport})
+		out, got := draw(t, 4, []string{"-transport", transport})
 		require.Equal(t, want, got)
 		require.Contains(t, out, "[####################] 100 of 100 lines\n")
-		out, got = draw(t, killed, 4, []string{"-transport", transport, "-on-failure", "continue"}, "-crash", "2")
+		out, got = draw(t, 4, []string{"-transport", transport, "-on-failure", "continue"}, "-crash", "2")
 		require.Equal(t, want, got)
 		require.Contains(t, out, "rank:2 is lost, 3 workers go on\n")
 	}
