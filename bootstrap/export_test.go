@@ -39,6 +39,7 @@ const (
 	KindFinalize  = uint8(kindFinalize)
 	KindReport    = uint8(kindReport)
 	KindHandled   = uint8(kindHandled)
+	KindVote      = uint8(kindVote)
 	KindBook      = uint8(kindBook)
 	KindCards     = uint8(kindCards)
 	KindPacked    = uint8(kindPacked)

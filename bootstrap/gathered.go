@@ -8,7 +8,7 @@ import (
 // vote adds the vote of a rank to the poll of its agreement. The poll gathers the votes of the members on
 // this node. vote sends the poll if it is complete. Callers hold gathering.
 func (r *Relay) vote(rank int, body []byte) error {
-	p, err := parsePoll(body, sizeMax)
+	p, err := parsePoll(body, r.size)
 	if err != nil || !p.isOf(rank) {
 		return fmt.Errorf("bootstrap: vote of %d bytes: %w", len(body), ErrMalformed)
 	}
@@ -30,7 +30,7 @@ func (r *Relay) vote(rank int, body []byte) error {
 // pollsMost is the largest number of incomplete polls of a node in which one rank may have voted.
 const pollsMost = 1 << 12
 
-// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) with one more vote. The parameter
+// isFull reports whether a rank would exceed pollsMost or its loadLimit with one more vote. The parameter
 // next is the poll of that vote. isFull visits all polls of the node, because a node usually has few polls.
 // Callers hold gathering.
 func (r *Relay) isFull(rank int, next *poll) bool {
@@ -40,7 +40,7 @@ func (r *Relay) isFull(rank int, next *poll) bool {
 			n, load = n+1, load+p.load()
 		}
 	}
-	return n > pollsMost || load > loadLimit(sizeMax)
+	return n > pollsMost || load > loadLimit(r.size)
 }
 
 // add adds the ballot of one rank. If the poll already has a ballot that differs only in its voters, add adds

@@ -126,7 +126,7 @@ func TestPeerDownCrossesNodes(t *testing.T) {
 	n.exchange(t, n.all())
 	n.relays[0].Gone(1) // the first rank of the second node
 	n.server.Gone(1, "was killed by SIGKILL")
-	require.Equal(t, 5, n.server.Dump(1))
+	require.Len(t, n.server.Dump(1), 5)
 	for _, rank := range []int{0, 2, 3, 4, 5} {
 		require.Equal(t, bootstrap.Notice{Kind: bootstrap.PeerDown, Rank: 1, Cause: "was killed by SIGKILL"}, <-n.sessions[rank].Notices())
 		require.Equal(t, bootstrap.Dump, (<-n.sessions[rank].Notices()).Kind)
@@ -153,7 +153,7 @@ func TestDumpSkipsANodeWithoutJoinedRanks(t *testing.T) {
 	n := newNodes(t, 2, 1)
 	go func() { _, _ = n.sessions[0].Exchange(t.Context(), n.sessions[0].Card()) }()
 	n.next(t, bootstrap.EventJoined)
-	require.Equal(t, 1, n.server.Dump(1))
+	require.Len(t, n.server.Dump(1), 1)
 	require.Equal(t, bootstrap.Dump, (<-n.sessions[0].Notices()).Kind)
 	require.Empty(t, n.down[0])
 }
@@ -163,7 +163,7 @@ func TestDumpSkipsRanksThatHaveNotJoined(t *testing.T) {
 	w := newWorld(t, 2)
 	go func() { _, _ = w.sessions[0].Exchange(t.Context(), w.sessions[0].Card()) }()
 	w.next(t, bootstrap.EventJoined)
-	require.Equal(t, 1, w.server.Dump(1))
+	require.Len(t, w.server.Dump(1), 1)
 	require.Equal(t, bootstrap.Dump, (<-w.sessions[0].Notices()).Kind)
 	w.server.Gone(0, "lost")
 	require.Equal(t, bootstrap.PeerDown, (<-w.sessions[1].Notices()).Kind, "and not the dump")
@@ -190,7 +190,7 @@ func TestLossesAreToldWhereRanksLive(t *testing.T) {
 				told[i] = nil
 			}
 		}
-		require.Zero(t, s.Dump(1))
+		require.Empty(t, s.Dump(1))
 		gone(2, "<2>", "<2>")
 		gone(0, "<0>", "<0>")
 		gone(3, "", "<3>")

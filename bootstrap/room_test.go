@@ -1,6 +1,7 @@
 package bootstrap_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net"
 	goruntime "runtime"
@@ -67,4 +68,19 @@ func TestLengthsThatAreLiesCostNoMemory(t *testing.T) {
 		_, err := bootstrap.ParseBook([]byte{255, 255, 255, 0, 0, 0})
 		require.Error(t, err)
 	}), uint64(1<<20), "a book")
+	// The vote is that of rank 0 on a communicator of 1<<24 - 1 members, which are one run.
+	vote := bootstrap.PollFrame(0, bootstrap.Vote{Purpose: bootstrap.PurposeFlags, Members: []int{0}})
+	members := binary.AppendUvarint([]byte{0, 1, 0}, 1<<24-2) // form, number of runs, gap, length - 1
+	body := bytes.Replace(vote[1:], bootstrap.AppendRanks(nil, []int{0}), members, 1)
+	frame := bootstrap.AppendFrame(nil, bootstrap.KindVote, body)
+	require.NoError(t, bootstrap.ParsePoll(body, 1<<24))
+	relay := bootstrap.NewRelay(2, []int{0, 1}, func(int, []byte) error { return nil })
+	require.Less(t, allocated(func() {
+		mine, theirs := net.Pipe()
+		go func() {
+			_, _ = mine.Write(frame)
+			_ = mine.Close()
+		}()
+		require.ErrorIs(t, relay.Serve(0, theirs), bootstrap.ErrMalformed)
+	}), uint64(1<<20), "members of another world")
 }

@@ -209,15 +209,15 @@ func (s *Server) Formed() bool {
 	return s.missing <= 0
 }
 
-// Dump asks every joined rank for a report, and returns the number of these ranks. The answers contain the
-// parameter number, by which the caller distinguishes them from answers to an earlier dump.
-func (s *Server) Dump(number int) int {
+// Dump asks every joined rank for a report, and returns these ranks, ascending. Other ranks of their nodes may
+// answer, too. The answers contain the parameter number, by which the caller distinguishes them from answers to an
+// earlier dump.
+func (s *Server) Dump(number int) (asked []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := 0
-	for i := range s.members {
-		if s.members[i].state == RankJoined {
-			asked++
+	for rank := range s.members {
+		if s.members[rank].state == RankJoined {
+			asked = append(asked, rank)
 		}
 	}
 	s.tell(kindDump, numbered(number, ""), RankJoined)

@@ -119,7 +119,7 @@ func TestRankThatHasNotJoined(t *testing.T) {
 			return err
 		})
 		synctest.Wait()
-		require.Equal(t, 1, w.server.Dump(1))
+		require.Len(t, w.server.Dump(1), 1)
 		synctest.Wait()
 		require.Empty(t, w.sessions[1].Notices(), "it is not asked what it does")
 		w.server.Gone(1, "exited with code 3")

@@ -268,9 +268,6 @@ func (a *agent) input(data []byte, end bool) {
 		a.feed.end()
 	default:
 		a.feed.append(data)
-		if a.feed.all {
-			a.wantInput(len(data)) // before the ranks read the data, so that a slow rank does not delay the others
-		}
 	}
 }
 

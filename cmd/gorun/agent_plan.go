@@ -42,9 +42,7 @@ func (a *agent) start(p link.Plan) error {
 	a.node.assign(ranks, p.Bind)
 	a.relay = bootstrap.NewRelay(p.Size, numbers, func(rank int, frame []byte) error {
 		<-a.started
-		// This function runs for each frame of a rank. The relay calls it from one goroutine at a time, so
-		// that no other call can use up the window between the calls of wait and spend.
-		if a.up.wait() > 0 && a.up.spend(len(frame)) {
+		if a.up.spend(len(frame)) {
 			a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
 		}
 		return nil
@@ -54,9 +52,7 @@ func (a *agent) start(p link.Plan) error {
 	}
 	if p.Input != link.InputNone {
 		a.feed = newFeed(p.Input == link.InputAll, p.InputRank)
-		if !a.feed.all {
-			a.feed.used = a.wantInput
-		}
+		a.feed.used = a.wantInput
 	}
 	common := bootstrap.Job{
 		Size: p.Size, NodeRank: p.NodeRank, Nodes: p.Nodes, ID: p.Job, Node: p.Node, Host: p.Host, OnFailure: p.OnFailure,

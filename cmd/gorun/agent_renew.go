@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
@@ -29,11 +31,20 @@ func (a *agent) renew(body []byte) error {
 		a.mu.Lock()
 		s.mapRecords()
 		a.mu.Unlock()
+		// A rank whose frame waits for room in the window holds a lock that Renew needs. This goroutine receives the
+		// credit, so that no credit arrives before Renew returns.
+		a.up.lend(true)
+		defer a.up.lend(false)
 		return a.relay.Renew(next, part.Ranks)
 	})
 	answer := link.Renewed{Generation: n.Generation}
 	if err = scarce(err, len(part.Ranks)); err != nil {
 		answer.Failed = &link.Failed{Code: exitCode(err), Text: err.Error()}
+		a.mu.Lock()
+		for _, r := range started {
+			r.signal(unix.SIGKILL)
+		}
+		a.mu.Unlock()
 	} else {
 		for _, r := range started {
 			answer.Ranks = append(answer.Ranks, link.Restarted{Number: r.number, Process: link.Process{PID: r.pid, Processors: r.cpus}, Warm: r.warm})

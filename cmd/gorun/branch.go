@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	goruntime "runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -99,13 +100,19 @@ func (b *branches) start(e link.Exec) {
 	r.command.Env = rankEnviron(os.Environ())
 	r.process = newSession(r.command)
 	in, e1 := r.command.StdinPipe()
-	out, e2 := r.command.StdoutPipe()
-	remarks, e3 := r.command.StderrPipe()
+	out, e2 := readPipe(&r.command.Stdout)
+	remarks, e3 := readPipe(&r.command.Stderr)
 	err := errors.Join(e1, e2, e3)
 	if err == nil {
 		err = b.launch(r.command)
 	}
+	for _, theirs := range []io.Writer{r.command.Stdout, r.command.Stderr} {
+		if f, ok := theirs.(*os.File); ok {
+			_ = f.Close()
+		}
+	}
 	if err != nil {
+		_, _ = out.Close(), remarks.Close() // without effect for nil
 		b.end(e.Number, -1, err.Error())
 		return
 	}
@@ -119,12 +126,16 @@ func (b *branches) start(e link.Exec) {
 		if e.Gorun != nil {
 			b.install(e, from, in)
 		}
-		b.copy(link.KindExecOutput, e.Number, from)
+		b.copy(link.KindExecOutput, e.Number, from, out)
 	})
-	streams.Go(func() { b.copy(link.KindExecRemark, e.Number, remarks) })
+	streams.Go(func() { b.copy(link.KindExecRemark, e.Number, remarks, remarks) })
 	b.running.Go(func() {
-		streams.Wait()
 		err := r.command.Wait()
+		// A process that the command leaves may hold the streams open for ever, as the master of ssh's ControlPersist
+		// does. SetReadDeadline fails if the stream has ended.
+		late := time.Now().Add(lingerDelay)
+		_, _ = out.SetReadDeadline(late), remarks.SetReadDeadline(late)
+		streams.Wait()
 		b.mu.Lock()
 		delete(b.list, e.Number)
 		b.mu.Unlock()
@@ -139,6 +150,19 @@ func (b *branches) start(e link.Exec) {
 	})
 }
 
+// lingerDelay is how long an agent waits for the ends of the output streams of a command after the command has
+// ended.
+const lingerDelay = time.Second
+
+// readPipe makes a pipe, sets its writing end as an output stream of a command, and returns its reading end.
+func readPipe(stream *io.Writer) (*os.File, error) {
+	read, write, err := os.Pipe()
+	if err == nil {
+		*stream = write
+	}
+	return read, err
+}
+
 // install copies the executable of gorun to the shell that a command reaches. If the shell prints anything
 // other than the line of installScript, install passes that text on to the launcher. The launcher writes
 // nothing to the command before it has read a first answer from the command's output.
@@ -148,7 +172,7 @@ func (b *branches) install(e link.Exec, from *bufio.Reader, to io.Writer) {
 	switch {
 	case errors.As(err, &noise):
 		b.conn.Send(link.KindExecOutput, link.Numbered(e.Number), noise.Said, []byte("\n"))
-	case err != nil && !errors.Is(err, io.EOF):
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded):
 		b.conn.Send(link.KindExecRemark, link.Numbered(e.Number), []byte(err.Error()+"\n"))
 	}
 	if r := b.find(e.Number); err != nil && r != nil {
@@ -179,16 +203,26 @@ func (b *branches) launch(c *exec.Cmd) error {
 	return <-result
 }
 
-// copy sends a stream of a command to the launcher, no faster than the connection takes it.
-func (b *branches) copy(k link.Kind, number int, from io.Reader) {
+// copy sends a stream of a command to the launcher, no faster than the connection takes it, and closes the pipe
+// from which the argument from reads. After the deadline of the pipe, copy sends only what the pipe contains.
+func (b *branches) copy(k link.Kind, number int, from io.Reader, pipe *os.File) {
+	defer func() { _ = pipe.Close() }()
 	buf := make([]byte, link.ChunkBytesMax)
-	for {
-		n, err := from.Read(buf)
+	read := from.Read
+	for left := outputBufferBytes; left > 0; {
+		n, err := read(buf)
 		if n > 0 {
 			b.conn.Room()
 			b.conn.Send(k, link.Numbered(number), buf[:n])
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			read = func(buf []byte) (int, error) {
+				n, err := readNow(pipe, buf)
+				left -= n
+				return n, err
+			}
+		case err != nil || n == 0:
 			return
 		}
 	}

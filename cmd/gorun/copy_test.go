@@ -221,3 +221,20 @@ func TestCopyThatFails(t *testing.T) {
 		})
 	}
 }
+
+// With -copy, a host may have the programs of BusyBox. The head of BusyBox reads more than it prints.
+func TestCopyToBusyBox(t *testing.T) {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip("there is no busybox")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"sh", "head", "gzip", "mktemp", "chmod", "rm", "echo"} {
+		require.NoError(t, os.Symlink(busybox, filepath.Join(dir, name)))
+	}
+	rsh := script(t, "shift; export PATH="+dir+"; exec \"$@\"")
+	for range rounds() {
+		got := gorun(t, nil, "-copy", "-host", "a", "-rsh", rsh, "-answer-within", "1m", filepath.Join(dir, "echo"), "hello")
+		require.Equal(t, result{out: "hello\n"}, got)
+	}
+}

@@ -253,7 +253,7 @@ func TestEndsBeforeTheLossOfAHost(t *testing.T) {
 	require.Equal(t, exitLauncher, j.ranks[0].code())
 }
 
-// An agent reports the end of a rank after it has passed on all output and frames of the rank.
+// An agent reports the end of a rank after it has passed on all frames of the rank.
 func TestAnAgentTellsAnEndLast(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	require.NoError(t, err)

@@ -49,6 +49,7 @@ type host struct {
 	code     int           // exit code of the command, -1 if there is none
 	how      string        // how the command ended, in words
 	readDone chan struct{} // closed when nothing more is received; nil before listen
+	cut      []*rank       // the ranks whose ends were received, and the ends of whose output were not; set by listen
 
 	hello link.Hello
 	node  bootstrap.NodeID
@@ -101,6 +102,7 @@ func (h *host) start() error {
 		_ = c.Wait() // c.ProcessState has the result
 		h.process.close()
 		h.code, h.how = c.ProcessState.ExitCode(), c.ProcessState.String()
+		h.errs.end()
 		close(h.exited)
 	}()
 	return nil
@@ -172,7 +174,9 @@ func (h *host) greet() error {
 	}
 	conn := link.NewConn(in, h.in)
 	greeting := link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies})
-	early := h.via == nil // no other process can read the greeting: it may be sent before the preamble has arrived
+	// Without another reader of the command's input, the greeting may be sent before the preamble has arrived. The
+	// head of BusyBox, which installScript calls, reads more than the executable.
+	early := h.via == nil && !h.installs
 	if early {
 		conn.Send(link.KindGreet, greeting)
 	}
@@ -343,14 +347,30 @@ func (r *remarks) Write(p []byte) (int, error) {
 			r.line = append(r.line, b)
 			continue
 		}
-		if text := strings.TrimPrefix(string(r.line), complaint); r.up {
-			complain("host %s: %s", r.host, text)
-		} else {
-			r.job.say("host %s: %s", r.host, text)
+		if r.print(); b != '\n' {
+			r.line = append(r.line, b)
 		}
-		r.line = r.line[:0]
 	}
 	return len(p), nil
+}
+
+// print prints the collected line. Callers hold mu.
+func (r *remarks) print() {
+	if text := strings.TrimPrefix(string(r.line), complaint); r.up {
+		complain("host %s: %s", r.host, text)
+	} else {
+		r.job.say("host %s: %s", r.host, text)
+	}
+	r.line = r.line[:0]
+}
+
+// end prints an incomplete last line. It is called when the command has ended.
+func (r *remarks) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.line) > 0 {
+		r.print()
+	}
 }
 
 // open is called when the agent has started. From then on, the command's standard error is printed.

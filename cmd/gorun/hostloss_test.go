@@ -123,6 +123,21 @@ func TestRemarksOfTheCommandAreShownWhenTheyMatter(t *testing.T) {
 	require.Contains(t, got.err, "host a: authorized users only")
 }
 
+// gorun prints every byte of what the command writes to standard error, also of a long line and of a last line without
+// an end.
+func TestRemarksAreWhole(t *testing.T) {
+	loud := script(t, "shift; \"$@\"; head -c 5000 /dev/zero | tr '\\0' x >&2; printf 'y\\nend' >&2")
+	got := gorun(t, nil, "-host", "a", "-rsh", loud, "true")
+	require.Zero(t, got.code, got.err)
+	lines := strings.Split(strings.TrimSuffix(got.err, "\n"), "\n")
+	for i, line := range lines {
+		var found bool
+		lines[i], found = strings.CutPrefix(line, "gorun: host a: ")
+		require.True(t, found, line)
+	}
+	require.Equal(t, strings.Repeat("x", 5000)+"yend", strings.Join(lines, ""))
+}
+
 // If a host does not see the program that gorun has built in TMPDIR, the error suggests another
 // TMPDIR.
 func TestBuiltProgramThatTheHostDoesNotSee(t *testing.T) {

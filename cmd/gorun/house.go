@@ -156,7 +156,7 @@ func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
 	}
 	next.Plan, next.Links = link.Encode(plan), map[*bootstrap.Link][]int{}
 	for _, h := range nextTo(j.hosts) {
-		if h.way != nil && h.alive() {
+		if h.way != nil { // also of a lost host whose loss was not handled yet: its ranks are not on this node
 			next.Links[h.way] = h.numbers()
 		}
 	}
@@ -179,6 +179,13 @@ func (j *job) begun(n renewal) {
 	if n.Failed != nil {
 		how := fmt.Sprintf("host %s cannot go on: %s", n.host.name, n.Failed.Text)
 		j.verdict.blame(failure{rank: -1, code: n.Failed.Code, how: how})
+		for _, r := range j.ranks {
+			if r.remote == n.host && r.starting { // the rank has no process, or one that the agent has killed
+				r.revert()
+				j.watch.running--
+				j.gone(r)
+			}
+		}
 		j.end()
 		return
 	}

@@ -1,9 +1,19 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
 // A rank of a lost host gets a spare process of its program. If there is no such spare, it gets a free slot.
@@ -43,4 +53,117 @@ func TestTarget(t *testing.T) {
 		j.hosts = []*host{{}}
 		require.Equal(t, tc.hosts, j.target(), "%+v", tc)
 	}
+}
+
+// respawning returns a job with ranks 0 and 2 on host a, and rank 1 on host b. The job starts lost ranks again.
+func respawning(t *testing.T) (j *job, a, b *host) {
+	t.Helper()
+	a = hostOf(t, 16)
+	j = a.job
+	j.opts.onFailure, j.opts.restarts, j.opts.apps, j.watch.running = bootstrap.OnFailureRespawn, restartsDefault, []app{{}}, len(j.ranks)
+	j.server = bootstrap.NewServer(3, j.observe)
+	a.slots, a.conn = 4, link.NewConn(bufio.NewReader(bytes.NewReader(nil)), io.Discard)
+	b = &host{job: j, name: "b", slots: 4, ranks: j.ranks[1:2], conn: a.conn, input: newWindow()}
+	for _, r := range j.ranks {
+		r.app = &j.opts.apps[0]
+	}
+	j.ranks[1].remote = b
+	j.out.addRemote(j.ranks[1], false, func(stream, int) {})
+	j.hosts = []*host{a, b}
+	j.kept = j.hosts
+	for _, h := range j.hosts {
+		h.way, h.readDone = j.server.Link(h.numbers(), io.Discard), make(chan struct{})
+	}
+	return j, a, b
+}
+
+// A rank is started again while another host is lost, before the launcher handles that loss. The ranks of that host
+// are started again afterwards.
+func TestRestartWhileAnotherHostIsLost(t *testing.T) {
+	j, a, b := respawning(t)
+	b.lose(errors.New("gone"))
+	close(b.readDone)
+	close(j.ranks[0].served)
+	j.reaped(exit{rank: j.ranks[0], at: time.Now(), status: killed})
+	require.Equal(t, 1, j.server.Generation())
+	require.True(t, j.ranks[0].starting)
+	j.lostHost(b)
+	require.Equal(t, 2, j.server.Generation())
+	require.Same(t, a, j.ranks[1].remote)
+	require.False(t, j.watch.ending)
+	require.Equal(t, 3, j.watch.running)
+}
+
+// If a host cannot start a rank again, the rank has ended with its last process, and the job ends.
+func TestHostThatCannotStartARank(t *testing.T) {
+	j, a, _ := respawning(t)
+	close(j.ranks[0].served)
+	before := time.Now()
+	j.reaped(exit{rank: j.ranks[0], at: before, status: killed})
+	require.Equal(t, 3, j.watch.running)
+	j.begun(renewal{a, time.Now(), link.Renewed{Generation: 1, Failed: &link.Failed{Code: exitNotFound, Text: "no such file"}}})
+	r := j.ranks[0]
+	require.False(t, r.running())
+	require.Equal(t, 2, j.watch.running)
+	require.Equal(t, []any{noProcess, before, killed, 0}, []any{r.pid, r.ended, r.status, r.epoch})
+	require.True(t, j.watch.ending)
+	require.Equal(t, bootstrap.RankGone, j.server.State(0))
+	require.Equal(t, exitNotFound, j.verdict.code())
+}
+
+// If the generation in which a rank would be started again does not begin, the rank has ended with its last process. The
+// loss of its host does not count it again.
+func TestGenerationThatDoesNotBegin(t *testing.T) {
+	j, a, _ := respawning(t)
+	r := j.ranks[0]
+	r.ended, r.status = time.Now(), killed
+	j.watch.running--
+	require.NoError(t, j.server.Take(1, []byte{4})) // finalize, after the launcher has checked that no rank has left
+	require.Error(t, j.restart([]*rank{r}, "rank 0"))
+	require.False(t, r.running())
+	require.Equal(t, []any{noProcess, killed, 0}, []any{r.pid, r.status, len(r.before)})
+	a.lose(errors.New("gone"))
+	require.Equal(t, []*rank{j.ranks[2]}, j.strand(a))
+	require.Equal(t, 1, j.watch.running)
+}
+
+// If the generation does not begin, a spare that has taken the place of the lost rank counts until it ends.
+func TestSpareInAGenerationThatDoesNotBegin(t *testing.T) {
+	j := hostOf(t, 16).job
+	j.opts.onFailure = bootstrap.OnFailureRespawn
+	r := &rank{app: &app{}, pid: noProcess, ended: time.Now(), status: killed}
+	spare := &rank{number: noRank, app: r.app, pid: noProcess + 1, child: noProcess + 1}
+	j.ranks[0], j.node.ranks, j.node.bind = r, []*rank{r}, placement.None
+	j.node.children.begin([]*rank{spare})
+	served := make(chan *rank, 1)
+	s := &spawner{
+		node: j.node, describe: bootstrap.Job{Size: 3, Nodes: 1}, generations: 2, spares: []*rank{spare},
+		wires: &wiring{serve: func(r *rank) { served <- r }},
+	}
+	j.restarts.spawner, j.watch.running = s, 2
+	require.NoError(t, j.server.Take(1, []byte{4})) // finalize, after the launcher has checked that no rank has left
+	require.ErrorContains(t, j.restart([]*rank{r}, "rank 0"), "a rank has left the job")
+	require.Same(t, r, <-served)
+	require.True(t, r.running())
+	require.Equal(t, spare.pid, r.pid)
+	require.Equal(t, 3, j.watch.running)
+	r.unmapRecord()
+}
+
+// The records of a lost host's ranks for gorun inspect do not delay the restart of these ranks.
+func TestInspectionDoesNotDelayARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &job{node: &node{}, watch: watch{inspectors: newInspectors()}}
+		h := &host{job: j, why: errors.New("gone"), readDone: make(chan struct{})}
+		j.hosts = []*host{h}
+		go func() {
+			defer close(h.readDone)
+			_ = h.seen(link.Encode(link.Seen{Number: 1})) // as listen does with the last frames of the host
+		}()
+		began := time.Now()
+		j.heardOut()
+		require.Zero(t, time.Since(began), "in virtual time")
+		close(j.watch.ended)
+		synctest.Wait()
+	})
 }

@@ -267,6 +267,9 @@ func (j *job) conclude() (int, error) {
 	}
 	err := errors.Join(j.node.contain.kill(), j.visits.close())
 	whole := j.drain()
+	if whole {
+		j.blameCuts()
+	}
 	if e := j.out.failure(); e != nil {
 		j.brokenOutput(e)
 	}

@@ -41,11 +41,15 @@ func (h *host) listen() {
 	h.input.close()
 	ranks := h.all()
 	for _, r := range ranks {
-		if !r.drained() {
+		ended := r.drained()
+		if !ended {
 			close(r.served)
 		}
 		for _, s := range r.streams {
 			if s != nil {
+				if ended && !slices.Contains(h.cut, r) {
+					h.cut = append(h.cut, r)
+				}
 				h.job.out.feed(s, nil)
 			}
 		}
@@ -231,6 +235,17 @@ func (j *job) lostHost(h *host) {
 	}
 }
 
+// blameCuts records a failure for each rank that has ended well on a host that was lost before all output of the
+// rank had arrived. It is called after all output was written.
+func (j *job) blameCuts() {
+	for _, r := range j.ranks {
+		if h := r.remote; h != nil && r.clean && slices.Contains(h.cut, r) {
+			how := fmt.Sprintf("host %s was lost before all output of rank %d had arrived: %v", h.name, r.number, h.reason())
+			j.verdict.blame(failure{rank: -1, code: exitLauncher, how: how})
+		}
+	}
+}
+
 // heardOut waits until nothing more is received from any lost host, including the hosts below a lost host in
 // the tree. It waits at most dismissDelay. The ranks of these hosts may then be started again elsewhere. A
 // late frame that ends the output of the old process of a rank would otherwise end the output of the new
@@ -248,6 +263,8 @@ func (j *job) heardOut() {
 				j.reaped(x)
 			case m := <-j.absent:
 				j.missed(m)
+			case s := <-j.watch.seen:
+				j.recorded(s)
 			case <-late:
 				return
 			}

@@ -35,6 +35,8 @@ func helperMain(name string, args []string) int {
 		return 0
 	case "agent": // simulates the agent on another host
 		return pretendToBeAgent(args[0], args[1])
+	case "output": // simulates an agent that may keep a part of the output
+		return keepOutput(args[1], args[0] == "whole")
 	case "grandchildren": // leaves two children, one of them in a session of its own
 		for _, own := range []bool{false, true} {
 			c := exec.Command("sleep", "1000")

@@ -89,7 +89,7 @@ func (r *rank) recorded(now time.Time) []string {
 	var lines []string
 	for _, list := range [][]flight.Operation{l.Messages, l.Operations} {
 		for _, o := range list[max(0, len(list)-lastOperations):] {
-			lines = append(lines, printable.Text(o.Line(now)))
+			lines = append(lines, link.Cut(printable.Text(o.Line(now))))
 		}
 	}
 	return lines

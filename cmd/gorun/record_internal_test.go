@@ -2,12 +2,14 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
@@ -50,4 +52,26 @@ func TestRecordOfARankBetweenGenerations(t *testing.T) {
 	require.Contains(t, r.recorded(time.Now())[0], "second send")
 	r.unmapRecord()
 	require.Empty(t, r.recorded(time.Now()))
+}
+
+// The last operations of a rank that has damaged the texts of its record fit into the frames of an agent.
+func TestLastOperationsFitIntoFrames(t *testing.T) {
+	texts := []string{strings.Repeat("\x01", 64), strings.Repeat("\xff", 64), strings.Repeat("\u202e", 64), strings.Repeat("x", 64)}
+	for shift := range 14 { // some of these lines are cut within a character
+		texts = append(texts, strings.Repeat("x", shift)+strings.Repeat("\x01\x01\x01é", 64))
+	}
+	for _, text := range texts {
+		memory := make([]byte, flight.Bytes)
+		recorder := flight.New(memory)
+		long := recorder.Text(text)
+		place := flight.Site(long)<<8 | flight.Site(long)
+		recorder.Waiting(recorder.Begin(long, 0, 1, 2, 3), place)
+		recorder.Start(flight.NewCall(long, 0, 1), 2, 3, place)
+		r := &rank{record: memory}
+		lines := r.recorded(time.Now())
+		require.Len(t, lines, 2)
+		got, err := link.Decode[link.Exit](link.Encode(link.Exit{Status: 11, Last: lines}))
+		require.NoError(t, err)
+		require.Equal(t, lines, got.Last)
+	}
 }

@@ -88,6 +88,13 @@ func (j *job) restart(lost []*rank, who string) error {
 	j.restarts.count++
 	complain("%s; %s started again%s (%d of %d)", who, pronoun(lost), moved(lost), j.restarts.count, j.opts.restarts)
 	if err := j.renew(lost); err != nil {
+		for _, r := range lost {
+			if r.remote == nil && r.pid > 0 {
+				j.watch.running++ // its new process will end with the job
+			} else {
+				r.revert()
+			}
+		}
 		return err
 	}
 	for _, r := range lost {

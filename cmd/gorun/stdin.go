@@ -16,16 +16,22 @@ import (
 type stdinFeed struct {
 	all  bool
 	only int // the rank that gets standard input, if all is false
-	// used is called with the number of bytes that no rank needs any more; it may be nil.
-	used func(n int)
+	// ahead bounds the input that is kept for slow ranks: the feed takes more input only while data has at most
+	// that many bytes. used is called with the number of further bytes that the feed takes; it may be nil.
+	ahead int
+	used  func(n int)
 
-	mu    sync.Mutex // guards what follows
-	data  []byte     // input that has not been written to every sink yet
-	base  int        // position of data in the input
-	ended bool
-	more  *sync.Cond // signals that data or ended has changed
-	sinks []*sink
+	mu      sync.Mutex // guards what follows
+	data    []byte     // input that has not been written to every sink yet
+	base    int        // position of data in the input
+	granted int        // number of bytes for which used was called
+	ended   bool
+	more    *sync.Cond // signals that data or ended has changed
+	sinks   []*sink
 }
+
+// aheadBytes is the value of stdinFeed.ahead if all ranks get the input.
+const aheadBytes = 4 << 20
 
 // sink is the pipe of a rank.
 type sink struct {
@@ -36,6 +42,9 @@ type sink struct {
 // newFeed returns a feed without sinks.
 func newFeed(all bool, only int) *stdinFeed {
 	f := &stdinFeed{all: all, only: only}
+	if all {
+		f.ahead = aheadBytes
+	}
 	f.more = sync.NewCond(&f.mu)
 	return f
 }
@@ -90,6 +99,7 @@ func (f *stdinFeed) deliver() {
 func (f *stdinFeed) read() {
 	buf := make([]byte, 64<<10)
 	for {
+		f.await()
 		n, err := readInput(buf)
 		if n > 0 {
 			f.append(buf[:n])
@@ -98,6 +108,15 @@ func (f *stdinFeed) read() {
 			f.end()
 			return
 		}
+	}
+}
+
+// await waits until the feed takes more input.
+func (f *stdinFeed) await() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.data) > f.ahead {
+		f.more.Wait()
 	}
 }
 
@@ -118,22 +137,22 @@ func (f *stdinFeed) end() {
 	f.more.Broadcast()
 }
 
-// trim releases the input that every open sink has got. Callers hold mu.
+// trim releases the input that every open sink has got, and calls used. Callers hold mu.
 func (f *stdinFeed) trim() {
 	end := f.base + len(f.data)
 	low := end
 	for _, s := range f.sinks {
 		low = min(low, s.at)
 	}
-	n := low - f.base
-	if n == 0 {
-		return
+	if n := low - f.base; n > 0 {
+		f.base = low
+		if f.data = f.data[n:]; len(f.data) == 0 {
+			f.data = nil
+		}
+		f.more.Broadcast()
 	}
-	f.base = low
-	if f.data = f.data[n:]; len(f.data) == 0 {
-		f.data = nil
-	}
-	if f.used != nil {
+	if n := f.base + min(len(f.data), f.ahead) - f.granted; n > 0 && f.used != nil {
+		f.granted += n
 		f.used(n)
 	}
 }

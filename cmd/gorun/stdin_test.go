@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -79,6 +80,40 @@ func TestStdinToAllWithARankThatDoesNotRead(t *testing.T) {
 	got := gorun(t, bytes.NewReader(data), "-np", "3", "-stdin", "all", "sh", "-c", "if [ $GORUN_RANK = 2 ]; then wc -c; fi")
 	require.Zero(t, got.code, got.err)
 	require.Equal(t, fmt.Sprint(len(data)), strings.TrimSpace(got.out))
+}
+
+// With -stdin all, gorun stores only a few MiB for a rank that does not read. It reads the rest of the input when that
+// rank reads.
+func TestStdinToAllIsBounded(t *testing.T) {
+	const size, most = 32 << 20, 6 << 20 // most includes pipes and windows
+	for name, flags := range map[string][]string{"here": {"-np", "2"}, "on a host": {"-host", "a:2", "-rsh", rsh(t)}} {
+		t.Run(name, func(t *testing.T) {
+			read := filepath.Join(t.TempDir(), "read")
+			r := command(t, nil, append(flags, "-stdin", "all", "sh", "-c", "[ $GORUN_RANK = 0 ] || until [ -e "+read+" ]; do sleep 0.01; done; wc -c")...)
+			in, err := r.StdinPipe()
+			require.NoError(t, err)
+			require.NoError(t, r.Start())
+			to, ok := in.(interface{ SetWriteDeadline(time.Time) error })
+			require.True(t, ok)
+			written, piece := 0, make([]byte, 64<<10)
+			for written < size { // until no byte is taken for a time
+				require.NoError(t, to.SetWriteDeadline(time.Now().Add(300*time.Millisecond)))
+				n, err := in.Write(piece)
+				if written += n; err != nil {
+					require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+					break
+				}
+			}
+			require.Less(t, written, most)
+			require.NoError(t, os.WriteFile(read, nil, 0o644))
+			require.NoError(t, to.SetWriteDeadline(time.Time{}))
+			_, err = in.Write(make([]byte, size-written))
+			require.NoError(t, err)
+			require.NoError(t, in.Close())
+			require.Zero(t, r.wait(t), r.err.String())
+			require.Equal(t, strings.Repeat(fmt.Sprintln(size), 2), r.out.String())
+		})
+	}
 }
 
 // terminal returns both ends of a pseudo terminal.

@@ -252,12 +252,11 @@ func (j *job) timedOut() {
 func (j *job) ask() int {
 	j.watch.question++
 	j.watch.late = false
-	for _, r := range j.ranks {
-		if j.server.State(r.number) == bootstrap.RankJoined {
-			r.asked = j.watch.question
-		}
+	asked := j.server.Dump(j.watch.question)
+	for _, rank := range asked {
+		j.ranks[rank].asked = j.watch.question
 	}
-	j.watch.doing, j.watch.reports = nil, j.server.Dump(j.watch.question)
+	j.watch.doing, j.watch.reports = nil, len(asked)
 	if j.watch.reports > 0 {
 		j.watch.dump = time.After(dumpDelay)
 	}
@@ -266,8 +265,10 @@ func (j *job) ask() int {
 
 // reported handles the report of a rank. The reports of all ranks are printed together, by dumpEnded.
 func (j *job) reported(r *rank, question int, text string) {
-	if question != j.watch.question || r.answered == question {
-		return // the report is for an earlier request, or the second report for this request
+	if question != j.watch.question || r.asked != question || r.answered == question {
+		// The report is for an earlier request, or the second report for this request. Or the rank was not asked: a
+		// relay passes a request on to all ranks of its node, also to those that joined after the request.
+		return
 	}
 	r.answered = question
 	d, ok := j.parseDoing(r, text)
@@ -307,8 +308,8 @@ func (j *job) dumpEnded() {
 			j.tellSilent(silent)
 		}
 	}
+	j.answerInspectors(doing) // before judge, which may ask a question that no rank has answered yet
 	j.judge(doing)
-	j.answerInspectors(doing)
 	if j.verdict.timeout > 0 {
 		j.end()
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,4 +79,49 @@ func TestLateAnswers(t *testing.T) {
 	}
 	require.Contains(t, said(true), "rank 0 of 3")
 	require.Empty(t, said(false))
+}
+
+// joinAll makes every rank of a job join it.
+func joinAll(t *testing.T, j *job) {
+	t.Helper()
+	for rank := range j.ranks {
+		card, err := bootstrap.Card{Rank: rank}.Append([]byte{1}) // the kind of the frame
+		require.NoError(t, err)
+		require.NoError(t, j.server.Take(rank, card))
+	}
+}
+
+// The answer of a rank that was not asked counts neither as its own answer nor in place of the answer of another rank.
+func TestAnswerOfARankThatWasNotAsked(t *testing.T) {
+	j := hostOf(t, 8).job
+	all := j.ranks
+	j.ranks = all[:2]
+	joinAll(t, j)
+	j.ranks = all
+	require.Equal(t, 2, j.ask())
+	text := bootstrap.Doing{Size: 3}.Encode()
+	j.reported(j.ranks[2], 1, text) // the relay of its node has passed the question on to it, too
+	j.reported(j.ranks[0], 1, text)
+	require.Equal(t, 1, j.watch.reports, "rank 1 has not answered")
+	require.Equal(t, []int{1}, j.silent())
+}
+
+// gorun inspect names no rank that has answered as silent, even if the launcher asks the ranks again because they look
+// deadlocked.
+func TestInspectionWhileRanksLookDeadlocked(t *testing.T) {
+	j := hostOf(t, 8).job
+	j.watch.inspectors = newInspectors()
+	joinAll(t, j)
+	shown := make(chan *inspection.Report, 1)
+	j.watch.waiting, j.watch.hang.suspecting = []inspector{{-1, shown}}, true
+	require.Equal(t, 3, j.ask())
+	for _, r := range j.ranks {
+		next := strconv.Itoa((r.number + 1) % 3)
+		d := bootstrap.Doing{Size: 3, Stuck: 1, Waits: []bootstrap.Wait{{Op: "receive", Peer: (r.number + 1) % 3, Among: next}}}
+		j.reported(r, 1, d.Encode())
+	}
+	require.Equal(t, 2, j.watch.question, "the ranks are asked again")
+	r := <-shown
+	require.Len(t, r.Doing, 3)
+	require.Empty(t, r.Silent)
 }

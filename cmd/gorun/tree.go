@@ -285,6 +285,7 @@ func (h *host) handOn(k link.Kind, body []byte, ended []bool) error {
 // finish ends the streams of a command that has ended on another host.
 func (h *host) finish(code int, how string) {
 	h.code, h.how = code, how
+	h.errs.end()
 	close(h.exited)
 	_ = h.deliver.Close()
 }

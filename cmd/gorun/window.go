@@ -14,6 +14,7 @@ type window struct {
 	more   *sync.Cond
 	room   int // in bytes; at most the field most; may be negative after spend
 	closed bool
+	lent   bool // spend takes bytes without room
 }
 
 func newWindow() *window { return newWindowOf(link.WindowBytes) }
@@ -48,16 +49,27 @@ func (w *window) take(n int) bool {
 	return true
 }
 
-// spend takes n bytes if there is any room. n may be more than the room, which is then negative. If there is
-// no room, spend returns false and takes nothing.
+// spend waits until there is any room, and takes n bytes. n may be more than the room, which is then negative. If
+// the window was closed, spend returns false and takes nothing.
 func (w *window) spend(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.room <= 0 {
+	for w.room <= 0 && !w.lent && !w.closed {
+		w.more.Wait()
+	}
+	if w.closed {
 		return false
 	}
 	w.room -= n
 	return true
+}
+
+// lend begins or ends a time in which spend waits for no room.
+func (w *window) lend(begin bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lent = begin
+	w.more.Broadcast()
 }
 
 // whole reports whether all bytes that were taken have been given back.

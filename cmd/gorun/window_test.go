@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
@@ -91,6 +92,52 @@ func TestReportsHaveAWindow(t *testing.T) {
 	require.NoError(t, a.in.Close())
 	require.Equal(t, 125, a.run.wait(t))
 	gone(t, a.run)
+}
+
+// An agent begins the next generation while the window of the ranks' frames is full. The credit for these frames
+// may arrive after the renewal.
+func TestRenewalWhileTheWindowIsFull(t *testing.T) {
+	a := startAgent(t)
+	defer time.AfterFunc(limit, func() { kill9(a.run.Process.Pid) }).Stop()
+	a.expect(t, link.KindHello)
+	a.Send(link.KindPlan, link.Encode(link.Plan{
+		Generations: 2, Job: "1-ab", Host: "a", Size: 2, Nodes: 2, OnFailure: "respawn", Secret: make([]byte, link.SecretBytes), Dir: "/", Bind: placement.None,
+		Programs: []link.Program{{Path: link.Text(self), Args: link.Texts([]string{self, helperPrefix + "report"})}}, Ranks: []link.Rank{{}},
+	}))
+	all, _ := a.expect(t, link.KindStarted)
+	up, _ := a.expect(t, link.KindOutput) // the line "ready"
+	for all += up; all < link.WindowBytes; {
+		up, body := a.expect(t, link.KindUp)
+		all += up + len(body)
+	}
+	for range 100 { // meanwhile the rank sends the report that waits for room
+		a.Send(link.KindSignal, link.Target{}.Append(nil), link.Amount(int(unix.SIGUSR1)))
+		a.expect(t, link.KindOutput)
+	}
+	server := bootstrap.NewServer(2, func(bootstrap.Event) {})
+	way, other := server.Link([]int{0}, downTo{a}), server.Link([]int{1}, io.Discard)
+	begun, err := server.Renew(bootstrap.Next{
+		Lost: []int{1}, Links: map[*bootstrap.Link][]int{way: {0}, other: {1}},
+		Plan: link.Encode(link.Next{Lost: []int{1}, Generation: 1, Nodes: 2, Parts: []link.Part{{Ranks: []int{0}}}}),
+	})
+	require.NoError(t, err)
+	require.True(t, begun)
+	_, body := a.expect(t, link.KindRenewed)
+	n, err := link.Decode[link.Renewed](body)
+	require.NoError(t, err)
+	require.Equal(t, link.Renewed{Generation: 1}, n)
+	require.NoError(t, a.in.Close())
+	require.Equal(t, 125, a.run.wait(t))
+	gone(t, a.run)
+}
+
+// downTo sends frames of the bootstrap server to an agent.
+type downTo struct{ *agentLink }
+
+// Write implements io.Writer.
+func (d downTo) Write(p []byte) (int, error) {
+	d.Send(link.KindDown, p)
+	return len(p), nil
 }
 
 // passingMemory is the most memory in KiB that an agent may use while other agents write through it. It is

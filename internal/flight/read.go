@@ -75,7 +75,7 @@ var (
 
 // Read reads the records of a rank, which may be writing them at the same time. memory is the argument
 // of New, or another mapping of that memory. Its contents are not trusted. Read omits records that are being
-// written.
+// written, and records of an unknown state.
 func Read(memory []byte) (Log, error) {
 	r, err := open(memory)
 	if err != nil {
@@ -140,9 +140,10 @@ func (r *reader) ring(slots *[Slots]slot, next *uint64, message bool) []Operatio
 		words, whole := slots[n%Slots].read(n)
 		// After generations*Slots further records, a slot has the same top byte again.
 		if whole && atomic.LoadUint64(next)-n < generations*Slots {
-			o := r.operation(n, words)
-			o.Message = message
-			list = append(list, o)
+			if o := r.operation(n, words); o.State <= Failed {
+				o.Message = message
+				list = append(list, o)
+			}
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package flight
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,4 +51,25 @@ func TestWriterStoppedBetweenStores(t *testing.T) {
 			require.True(t, whole)
 		}
 	}
+}
+
+// TestUnknownStates checks that Read omits a record with a state that no rank writes, and that the other records can be
+// encoded and decoded.
+func TestUnknownStates(t *testing.T) {
+	memory := make([]byte, Bytes)
+	r := New(memory)
+	for tag := range 3 {
+		r.Begin(r.Text("receive"), 0, 1, tag, 0)
+	}
+	r.page.messages[0][3] |= uint64(Failed) << stateShift
+	r.page.messages[1][3] |= uint64(Failed+1) << stateShift
+	l, err := Read(memory)
+	require.NoError(t, err)
+	text, err := json.Marshal(l)
+	require.NoError(t, err)
+	var again Log
+	require.NoError(t, json.Unmarshal(text, &again))
+	require.Len(t, again.Messages, 2)
+	require.Equal(t, Failed, again.Messages[0].State)
+	require.Equal(t, 2, again.Messages[1].Tag)
 }

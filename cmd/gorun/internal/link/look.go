@@ -3,6 +3,7 @@ package link
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorun-hpc/gorun/internal/flight"
@@ -55,6 +56,15 @@ const (
 	lastMost      = 16
 	lastBytesMost = 512
 )
+
+// Cut returns the beginning of a line of a rank's last operations that is not longer than a frame may contain. The
+// line must be UTF-8.
+func Cut(line string) string {
+	if len(line) <= lastBytesMost {
+		return line
+	}
+	return strings.ToValidUTF8(line[:lastBytesMost], "") // without a part of a character
+}
 
 // checkLast returns an error if lines exceed the bounds for the last operations of a rank.
 func checkLast(rank int, lines []string) error {
