@@ -37,9 +37,9 @@ func (t *Transport) ended(peer int, err error) {
 }
 
 // Close implements transport.Transport. It waits until the peers have acknowledged all frames, or
-// until no frame was acknowledged for Config.Linger. Then Close sends BYE to every peer, and waits
-// for the answers for at most Config.Goodbye. If all frames are acknowledged and an answer does not
-// arrive, no message is lost.
+// until no frame was acknowledged for Config.Linger, or until the last adapter has failed. Then
+// Close sends BYE to every peer, and waits for the answers for at most Config.Goodbye. If all frames
+// are acknowledged and an answer does not arrive, no message is lost.
 func (t *Transport) Close() error { return t.close(true) }
 
 // Abandon closes the transport like Close, but does not wait for the peers. Messages that the peers
@@ -76,8 +76,9 @@ func (t *Transport) close(orderly bool) error {
 	}
 	if orderly {
 		t.supervision.send(ending{})
-		t.linger(ring, bell, goodbyeMost, t.parted)
-		t.linger(ring, bell, t.config.Goodbye, func() bool { return t.over && len(t.links) == 0 })
+		// Close continues after an error, because without an answer to BYE no message is lost.
+		_ = t.linger(ring, bell, goodbyeMost, t.parted)
+		_ = t.linger(ring, bell, t.config.Goodbye, func() bool { return t.over && len(t.links) == 0 })
 	}
 	t.commands.end()
 	for _, d := range t.leaving {
@@ -111,13 +112,22 @@ func (t *Transport) parted() bool {
 	return true
 }
 
-// linger polls, and drops messages that arrive, until done returns true. linger returns false if
-// done does not return true within the duration in the argument most.
-func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, done func() bool) bool {
+// linger polls, and drops messages that arrive, until done returns true. linger returns an error if
+// done does not return true within the duration in the argument most, or if the last adapter fails.
+func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, done func() bool) error {
+	end := time.Now().Add(most)
 	timer := time.NewTimer(most)
 	defer timer.Stop()
-	for !done() {
-		if t.round(nil, lingerBudget) > 0 || t.restless() {
+	for late := false; !done(); {
+		if late {
+			return fmt.Errorf("no answer within %v", most)
+		}
+		late = !time.Now().Before(end) // a last round takes what has arrived in time
+		busy := t.round(nil, lingerBudget) > 0
+		if err := t.removeFailed(); err != nil && !busy {
+			return err // nothing can arrive any more
+		}
+		if busy || late || t.restless() {
 			continue
 		}
 		// The round may have retransmitted the last frames. Only then can done ask for their
@@ -128,15 +138,15 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 		select {
 		case <-bell:
 		case <-timer.C:
-			return false
 		}
 	}
-	return true
+	return nil
 }
 
 // settle waits until every frame is acknowledged or the receiver of the frame has ended. For peers
 // without a connection settle asks for new connections. If no frame is acknowledged within
-// Config.Linger, settle logs one of the peers that owe an acknowledgement, and returns.
+// Config.Linger, or if the last adapter fails, settle logs one of the peers that owe an
+// acknowledgement, and returns.
 func (t *Transport) settle(ring func(), bell chan struct{}) {
 	for {
 		before, slow := t.unsettled()
@@ -147,9 +157,9 @@ func (t *Transport) settle(ring func(), bell chan struct{}) {
 			n, _ := t.unsettled()
 			return n < before
 		}
-		if !t.linger(ring, bell, t.config.Linger, less) {
-			t.log.Log(fmt.Sprintf("rdma: at the end rank %d has not taken the last %d messages within %v",
-				slow.peer, slow.flow.Unacknowledged(), t.config.Linger))
+		if err := t.linger(ring, bell, t.config.Linger, less); err != nil {
+			t.log.Log(fmt.Sprintf("rdma: at the end rank %d has not taken the last %d messages: %v",
+				slow.peer, slow.flow.Unacknowledged(), err))
 			return
 		}
 	}

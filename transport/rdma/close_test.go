@@ -2,8 +2,12 @@ package rdma_test
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	goruntime "runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
@@ -131,9 +136,112 @@ func TestCloseNamesThePeerThatTakesNothing(t *testing.T) {
 			fill(t, ranks[0], 1)
 			require.NoError(t, ranks[0].Close())
 			require.Len(t, lines, 1)
-			require.Regexp(t, `^rdma: at the end rank 1 has not taken the last \d+ messages within 1ms$`, lines[0])
+			require.Regexp(t, `^rdma: at the end rank 1 has not taken the last \d+ messages: no answer within 1ms$`, lines[0])
 			ranks[1].check = func(int, transport.Header, []byte) {}
 			require.NoError(t, ranks[1].Close())
 		})
 	}
+}
+
+// unanswered connects two ranks, and has rank 0 send messages that rank 1 does not take.
+func unanswered(t *testing.T, places []place, change func(c *rdma.Config)) []*rank {
+	t.Helper()
+	ranks := newWorld(t, places, func(c *rdma.Config) {
+		abrupt(c)
+		change(c)
+	}).ranks(t)
+	require.NoError(t, drive(t, ranks, "send", func() error { return ranks[0].to(1).Send(transport.Header{}, nil) }))
+	pump(t, ranks, "the first message", func() bool { return ranks[1].arrivals == 1 })
+	fill(t, ranks[0], 1)
+	ranks[1].check = func(int, transport.Header, []byte) {}
+	return ranks
+}
+
+// ends closes a rank, and then its peer. It fails the test if the first Close does not return.
+func ends(t *testing.T, ranks []*rank) {
+	t.Helper()
+	closed := make(chan error, 1)
+	go func() { closed <- ranks[0].Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(patience):
+		require.FailNow(t, "Close does not return")
+	}
+	require.NoError(t, ranks[1].Close())
+}
+
+// TestCloseWhenAnAdapterFails has an adapter fail while a rank closes whose peer takes nothing. If the rank has
+// another adapter, the test checks that Close returns after Linger. If it was the only adapter, the test checks
+// that Close returns without waiting for Linger, because nothing can arrive any more.
+func TestCloseWhenAnAdapterFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		failing int
+		single  bool
+		linger  time.Duration
+		logged  string
+	}{
+		"the only one":       {0, true, time.Hour, "has not taken the last %s messages: device was removed"},
+		"the one in use":     {0, false, time.Millisecond, "has not taken the last %s messages: no answer within 1ms"},
+		"the one in reserve": {1, false, time.Millisecond, "has not taken the last %s messages: no answer within 1ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &rails{first: memory(verbstest.StyleInfiniBand, 2), second: memory(verbstest.StyleIWARP, 2)}
+			at := &[]*place{&r.first[0], &r.second[0]}[c.failing].provider
+			s := &scissors{Provider: *at, events: make(chan provider.Event, 1)}
+			*at = s
+			var log lines
+			ranks := unanswered(t, r.first, func(config *rdma.Config) {
+				if !c.single {
+					r.config(config)
+				}
+				config.Linger, config.GiveUp, config.Log = c.linger, time.Hour, log.log
+			})
+			s.events <- provider.Event{Kind: provider.EventRemoved}
+			ends(t, ranks)
+			require.Empty(t, s.events)
+			require.True(t, slices.ContainsFunc(log.all, func(line string) bool {
+				return regexp.MustCompile(fmt.Sprintf(c.logged, `\d+`)).MatchString(line)
+			}), log.all)
+		})
+	}
+}
+
+// restless is a provider whose devices report an event at each Progress while noisy is true.
+type restless struct {
+	verbs.Provider
+	noisy atomic.Bool
+}
+
+type restlessDevice struct {
+	provider.Device
+	adapter  provider.Adapter
+	provider *restless
+}
+
+// Open implements provider.Provider.
+func (p *restless) Open(name string, a provider.Adapter) (provider.Device, error) {
+	d, err := p.Provider.Open(name, a)
+	return &restlessDevice{d, a, p}, err
+}
+
+// Progress implements provider.Device.
+func (d *restlessDevice) Progress() (int, error) {
+	n, err := d.Device.Progress()
+	if d.provider.noisy.Load() {
+		d.adapter.Happened(provider.Event{Kind: provider.EventPortUp})
+		n++
+	}
+	return n, err
+}
+
+// TestCloseWhileEventsArrive checks that Close returns after Linger although each of its polls finds an event. A
+// peer that sends all the time, and takes nothing, has the same effect.
+func TestCloseWhileEventsArrive(t *testing.T) {
+	places := memory(verbstest.StyleInfiniBand, 2)
+	p := &restless{Provider: places[0].provider}
+	places[0].provider = p
+	ranks := unanswered(t, places, func(c *rdma.Config) { c.Linger = time.Millisecond })
+	p.noisy.Store(true)
+	ends(t, ranks)
 }

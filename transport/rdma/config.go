@@ -103,7 +103,7 @@ type Config struct {
 	Departure time.Duration
 	// Linger bounds the time for which Close waits while no peer acknowledges any of the messages
 	// that were sent (30 s). Messages that are not acknowledged after this time may be lost, and
-	// Close logs a line about them.
+	// Close logs a line about them. Close does not wait after the last adapter has failed.
 	Linger time.Duration
 	// Recovery is the time after the loss of a connection in which its pair of adapters is tried
 	// only after all other pairs. Recovery is also the time for which a connection on a worse pair

@@ -88,8 +88,9 @@
 // # Ends
 //
 //	Close               waits until all frames are acknowledged, or until no frame was
-//	                    acknowledged for Config.Linger; then sends BYE to every peer, and waits for the
-//	                    answers for at most Config.Goodbye
+//	                    acknowledged for Config.Linger, or until the last adapter has failed;
+//	                    then sends BYE to every peer, and waits for the answers for at most
+//	                    Config.Goodbye
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     a new connection is tried for Config.GiveUp; then the peer is down
 //	connection refused  the peer is down. If all its addresses are addresses of this host:

@@ -53,8 +53,12 @@ func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byt
 	return b[off : off+uint64(n)], true
 }
 
+// errRemoved is the error of the method on for a rail whose adapter was removed.
+var errRemoved = errors.New("its adapter was removed")
+
 // on returns the address and the key by which a peer accesses, through rail r, the byte that k names.
-// It registers the exposure on r if necessary.
+// It registers the exposure on r if necessary. It registers nothing on a removed adapter, because the
+// registration would wait for the lock that the adapter holds while it is closed.
 func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err error) {
 	e := x[k.Token]
 	if r == e.home {
@@ -62,6 +66,9 @@ func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err
 	}
 	m, ok := e.others[r]
 	if !ok {
+		if r.removed {
+			return 0, 0, errRemoved
+		}
 		if m, err = r.registered.expose(e.data, e.rights); err != nil {
 			return 0, 0, err
 		}

@@ -212,8 +212,16 @@ func (t *Transport) accept(l *link) {
 	if err != nil {
 		reject := negotiation.RejectOf(err)
 		t.strangers.declined(reject.Reason)
-		t.reject(l.request, reject, l.asked)
+		t.refuse(l, reject)
 		l.failed(t, err)
+	}
+}
+
+// refuse rejects the request of a passive link. If the adapter was removed, the close of the adapter
+// refuses the request instead. A rejection would wait for that close.
+func (t *Transport) refuse(l *link, r negotiation.Reject) {
+	if !l.rail.removed {
+		t.reject(l.request, r, l.asked)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
@@ -205,6 +206,36 @@ func TestRefusedMemory(t *testing.T) {
 	require.Contains(t, e.others, x.p.rail)
 	e.home = home
 	x.t.finished, x.p.bulk.answers = nil, nil
+}
+
+// never is a registrar that fails the test if memory is registered.
+type never struct{ testing.TB }
+
+func (n never) Register([]byte, verbs.Access) (*verbs.MemoryRegion, error) {
+	n.Error("memory is registered")
+	return nil, verbs.ErrInvalidHandle
+}
+
+// TestKeyOnARemovedAdapter has a peer ask for the key of memory on an adapter that was removed. The test checks that
+// the rank answers without a registration, because the registration would wait for the close of the adapter.
+func TestKeyOnARemovedAdapter(t *testing.T) {
+	x := newExposedTest(t)
+	m, on := x.memory[0], x.p.rail
+	e := x.t.exposed[m.key.Token]
+	home, there := e.home, on.registered.domain
+	e.home, on.removed, on.registered.domain = &rail{index: 1}, true, never{t}
+	for kind, want := range map[recordKind]answer{
+		recordKey:   {recordKeyed, transport.Header{B: statusRefused, C: 9}},
+		recordCheck: {recordChecked, transport.Header{B: statusGood, C: 9}}, // the peer asks again on the next connection
+	} {
+		r, _, err := parseRecord(question(kind, transport.Header{A: m.key.Addr, B: m.key.Token, C: 8}, 9, byte(transport.AccessRead)))
+		require.NoError(t, err)
+		require.NoError(t, x.p.serve(&r))
+		require.Equal(t, []answer{want}, x.p.bulk.answers)
+		x.p.bulk.answers = nil
+	}
+	require.False(t, x.t.complained)
+	e.home, on.removed, on.registered.domain = home, false, there
 }
 
 // TestQuestionsHaveABound checks that the rank reports the peer as damaged if the peer asks more questions than

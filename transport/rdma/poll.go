@@ -27,10 +27,8 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	t.reading = true
 	events := t.round(h, max(budget, 1))
 	t.reading = false
-	for _, r := range t.polled {
-		if err := r.queue.Err(); err != nil && !r.remove(err) {
-			return events, t.failure("poll", -1, err)
-		}
+	if err := t.removeFailed(); err != nil {
+		return events, t.failure("poll", -1, err)
 	}
 	return events, nil
 }

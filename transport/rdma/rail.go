@@ -286,6 +286,17 @@ func (r *rail) takeOut(why error) {
 	}
 }
 
+// removeFailed removes the rails whose adapters have failed. If the adapter of the last rail has failed,
+// removeFailed keeps this rail and returns the adapter's error.
+func (t *Transport) removeFailed() error {
+	for _, r := range t.polled { // remove does not change this slice, but replaces it
+		if err := r.queue.Err(); err != nil && !r.remove(err) {
+			return err
+		}
+	}
+	return nil
+}
+
 // remove ends the use of a rail whose adapter is gone. If no other rail is left, remove does nothing
 // and returns false.
 func (r *rail) remove(why error) bool {

@@ -194,11 +194,15 @@ type registrar interface {
 	Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error)
 }
 
-// Register registers memory. If the registration fails, Register deregisters, on any rail, memory that stays
-// registered and that no operation or exposure uses, and tries again.
+// Register registers memory. If the registration fails because resources are exhausted, Register
+// deregisters, on any rail, memory that stays registered and that no operation or exposure uses, and tries
+// again. It does not do so for data that is longer than the memory that the process may pin.
 func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error) {
 	region, err := r.domain.Register(data, access)
-	for err != nil && r.pins && r.pool.evict() {
+	if !r.pins || len(data)/2 > r.pool.most { // most is half of what the process may pin
+		return region, err
+	}
+	for errors.Is(err, verbs.ErrInsufficientResources) && r.pool.evict() {
 		region, err = r.domain.Register(data, access)
 	}
 	return region, err

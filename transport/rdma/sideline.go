@@ -119,7 +119,7 @@ const confirmDefault = 5 * time.Second
 // Config.Confirm, the link is freed.
 func (t *Transport) acceptSide(l *link) {
 	if p := t.meet(l.peer); p.end != nil || t.closed {
-		t.reject(l.request, negotiation.Reject{Reason: negotiation.Busy}, l.asked)
+		t.refuse(l, negotiation.Reject{Reason: negotiation.Busy})
 		return
 	}
 	t.accept(l)

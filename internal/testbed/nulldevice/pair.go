@@ -97,6 +97,7 @@ func (p *pair) Drain() {
 	p.RequestsPosted()
 	if p.quiet > 0 && !p.stopped {
 		p.complete()
+		p.device.rouse()
 	}
 }
 

@@ -179,10 +179,11 @@ func TestManyWithoutLastReceive(t *testing.T) {
 
 // asked is a protection domain that stores the access rights that were requested. If they do not include
 // AccessOnDemand, so that a real device would have to pin the memory, it returns the error refusal, which may be nil.
+// Otherwise it returns the error pagingRefusal.
 type asked struct {
 	protection
-	access  uverbs.Access
-	refusal error
+	access                 uverbs.Access
+	refusal, pagingRefusal error
 }
 
 func (a *asked) register(_ []byte, access uverbs.Access) (provider.Registered, io.Closer, error) {
@@ -190,7 +191,7 @@ func (a *asked) register(_ []byte, access uverbs.Access) (provider.Registered, i
 	if access&uverbs.AccessOnDemand == 0 {
 		return provider.Registered{}, nil, a.refusal
 	}
-	return provider.Registered{}, nil, nil
+	return provider.Registered{}, nil, a.pagingRefusal
 }
 
 // TestPaging checks that a device with on-demand paging registers memory with paging if the memory cannot be
@@ -212,6 +213,28 @@ func TestPaging(t *testing.T) {
 		require.Equal(t, c.ok, err == nil)
 		require.Equal(t, c.paged, into.access&uverbs.AccessOnDemand != 0)
 	}
+}
+
+// TestFaultOfARefusedRegistration checks that the Fault of a refused registration says whether the registration can
+// succeed after other memory was deregistered.
+func TestFaultOfARefusedRegistration(t *testing.T) {
+	for refusal, want := range map[error]provider.Fault{
+		unix.ENOMEM: provider.ErrInsufficientResources, unix.EAGAIN: provider.ErrInsufficientResources,
+		unix.ENOSPC: provider.ErrInsufficientResources, &uverbs.MemlockError{Err: unix.ENOMEM}: provider.ErrInsufficientResources,
+		unix.EFAULT: provider.ErrInvalidParameter, unix.EOPNOTSUPP: provider.ErrInvalidParameter, unix.EINVAL: provider.ErrInvalidParameter,
+	} {
+		d := &domain{device: &device{}, domain: &asked{refusal: refusal}, regions: map[uint32]io.Closer{}}
+		_, err := d.Register(make([]byte, 1), provider.AccessRemoteRead)
+		require.ErrorIs(t, err, refusal)
+		var fault provider.Fault
+		require.ErrorAs(t, err, &fault)
+		require.Equal(t, want, fault, "%v", refusal)
+	}
+	// A device that can page memory, but not this memory, could still pin it later.
+	d := &domain{device: &device{onDemand: true}, domain: &asked{refusal: unix.ENOMEM, pagingRefusal: unix.EINVAL}, regions: map[uint32]io.Closer{}}
+	_, err := d.Register(make([]byte, 1), provider.AccessRemoteRead)
+	require.ErrorIs(t, err, provider.ErrInsufficientResources)
+	require.ErrorIs(t, err, unix.EINVAL)
 }
 
 // TestAbilities checks the description of a device. It must say that a device without shared receive queues

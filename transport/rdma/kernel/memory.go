@@ -46,7 +46,8 @@ var rights = [...]struct {
 
 // Register implements provider.ProtectionDomain. If memory cannot be pinned, Register registers it
 // for on-demand paging, provided that the device supports on-demand paging. With on-demand paging,
-// an access to a page that is not resident delays the connection until the page is loaded.
+// an access to a page that is not resident delays the connection until the page is loaded. If the
+// device refuses paging, too, the Fault is still that of pinning.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	asked := uverbs.AccessRelaxedOrdering
 	if access&provider.AccessLocalWrite != 0 && d.device.attributes.SinksAreWritable {
@@ -58,16 +59,29 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 		}
 	}
 	keys, region, err := d.domain.register(data, asked)
+	fault := faultOf(err)
 	if d.device.onDemand && errors.Is(err, unix.ENOMEM) {
 		keys, region, err = d.domain.register(data, asked|uverbs.AccessOnDemand)
 	}
 	if err != nil {
-		return keys, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
+		return keys, fmt.Errorf("%w: %w", fault, err)
 	}
 	d.mu.Lock()
 	d.regions[keys.LKey] = region
 	d.mu.Unlock()
 	return keys, nil
+}
+
+// faultOf returns the Fault for the error of a registration that pins memory. If resources are exhausted, the
+// same registration can succeed later. Otherwise the kernel cannot register this memory at all, for example
+// because it is not mapped (EFAULT) or because the pages of its file cannot be pinned (EOPNOTSUPP).
+func faultOf(err error) provider.Fault {
+	for _, exhausted := range [...]unix.Errno{unix.ENOMEM, unix.EAGAIN, unix.ENOSPC} {
+		if errors.Is(err, exhausted) {
+			return provider.ErrInsufficientResources
+		}
+	}
+	return provider.ErrInvalidParameter
 }
 
 // Deregister implements provider.ProtectionDomain.

@@ -231,8 +231,8 @@ func (ep *Endpoint) report(e *Event) {
 // While a Connect or an Accept is not complete, both kinds of Disconnect end the attempt. In all
 // these cases EventDisconnected follows on this side, except that EventBroken follows if the
 // connection fails before a graceful Disconnect is complete. After the event the endpoint is in
-// StateDisconnected or, if the adapter has failed, in StateError. In StateDisconnected, Disconnect does nothing. Before Connect or Accept,
-// Disconnect fails with ErrInvalidState.
+// StateDisconnected or, if the adapter has failed, in StateError. In StateDisconnected, Disconnect does
+// nothing. Before Connect or Accept, Disconnect fails with ErrInvalidState.
 func (ep *Endpoint) Disconnect(how CloseFlags) error {
 	const op = "disconnect"
 	if err := ep.lock(op); err != nil {
@@ -247,7 +247,9 @@ func (ep *Endpoint) Disconnect(how CloseFlags) error {
 		return nil
 	case StateConnected, StateDisconnectPending:
 		if how == CloseGraceful {
-			ep.adapter.begin()
+			if ep.adapter.begin(); !ep.state.transfers() {
+				return nil // the connection has ended when a request was started, and its event is queued
+			}
 			ep.state = StateDisconnectPending
 			if ep.later(deferDisconnect); ep.sends.Len() > 0 {
 				ep.queuePair.Drain()

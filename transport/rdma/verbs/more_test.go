@@ -1,9 +1,11 @@
 package verbs_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // TestMoreHoldsBack checks each call that starts the requests that FlagMore holds back: the call notifies
@@ -53,6 +55,33 @@ func TestMoreIsFlushed(t *testing.T) {
 	p.adapter.Begin()
 	p.NoError(p.endpoint.Free())
 	p.adapter.Begin()
+}
+
+// TestMoreFindsTheConnectionLost starts a request that is held back by a graceful Disconnect, and the provider
+// finds that the connection is lost. The test checks that the endpoint has the state and the single event of a
+// lost connection, and that it can be used again.
+func TestMoreFindsTheConnectionLost(t *testing.T) {
+	for want, ends := range map[verbs.EventType]func(u provider.Upcalls){
+		verbs.EventBroken:       func(u provider.Upcalls) { u.Broken(errors.New("reset")) },
+		verbs.EventDisconnected: func(u provider.Upcalls) { u.Disconnected() },
+	} {
+		p := newPlay(t, nil)
+		p.connect(p.endpoint, p.actor, 1)
+		p.NoError(p.endpoint.Post(p.send(7, verbs.FlagMore)))
+		p.actor.posted = func() { ends(p.actor.Upcalls) }
+		p.NoError(p.endpoint.Disconnect(verbs.CloseGraceful))
+		p.Zero(p.actor.drained+p.actor.disconnected, "calls of a queue pair that has ended")
+		done := p.poll()
+		p.Len(done, 2)
+		p.Equal(verbs.StatusFlushed, done[0].Status)
+		p.Equal(want, done[1].Event.Type)
+		s, err := p.endpoint.Status()
+		p.NoError(err)
+		p.Equal(verbs.StateDisconnected, s.State)
+		p.NoError(p.endpoint.Disconnect(verbs.CloseGraceful))
+		p.Empty(p.poll())
+		p.NoError(p.endpoint.Reset())
+	}
 }
 
 // send returns a Send of 8 bytes.

@@ -20,7 +20,9 @@ const (
 // nor its peer can access memory of another domain.
 type ProtectionDomain interface {
 	// Register makes memory usable under the keys that it returns. Register is called without the
-	// adapter's lock, and may block. It may run concurrently with all methods except Close.
+	// adapter's lock, and may block. It may run concurrently with all methods except Close. If the
+	// registration can succeed after other memory was deregistered, the error is
+	// ErrInsufficientResources. If it cannot succeed, the error is another Fault.
 	Register(data []byte, access Access) (Registered, error)
 	// Deregister ends the registration. Like Register, it is called without the lock and may
 	// block. When Deregister returns, no peer accesses the memory any more. Deregister is also
