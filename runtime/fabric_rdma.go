@@ -145,7 +145,7 @@ func (f *rdmaFabric) strangers() []string {
 			{&c.Late, "without a request in time"},
 			{&c.Crowded, "without a request, because too many were open"},
 			{&c.Scarce, "because the process has no descriptors left"},
-			{&c.Unsealed, "because their encryption was broken"},
+			{&c.Unsealed, "because their encryption was broken or cut short (as when a rank is killed)"},
 		}), tally("requests refused", []tallied{
 			{&s.OtherJob, "of another job"},
 			{&s.Unproved, "without the job's secret"},

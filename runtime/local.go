@@ -158,6 +158,7 @@ func (j *localJob) join(node *shm.Node, rank int) (*World, error) {
 	}, node, nil, j.wait, j.secret, j)
 	if err == nil {
 		w.council = j.council.of(rank)
+		w.engine.Start()
 	}
 	return w, err
 }

@@ -121,8 +121,7 @@ func (w *World) transports() []transport.Transport {
 }
 
 // route returns the transport that reaches a rank, or a gap (see nodes.go) if no transport does.
-// Before the book has arrived, the engine asks for the route to a rank of another node only after a
-// message of that rank has arrived. So the network reaches that rank.
+// The engine asks for routes only after Start, so that the book has arrived (see World.meet).
 func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:

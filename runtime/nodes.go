@@ -22,9 +22,11 @@ func (w *World) meet(session *bootstrap.Session) error {
 	if err != nil {
 		return err
 	}
+	// Nothing polls before met has decided whether connections are encrypted.
 	if err := w.network.met(w, book); err != nil {
 		return err
 	}
+	w.engine.Start()
 	w.engine.Prepare(w.shm.Partners())
 	return nil
 }

@@ -138,7 +138,6 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		ranks[i] = i
 	}
 	w.comm = newComm(w, 0, "world", ranks, job.Rank)
-	w.engine.Start()
 	return w, nil
 }
 

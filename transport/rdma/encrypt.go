@@ -15,7 +15,7 @@ type sealer interface {
 // Encrypt makes the transport encrypt all connections over TCP by TLS 1.3 with the job's secret.
 // Encrypted connections have no CRC. All ranks of the job have to call Encrypt before their first
 // connection. Data that is sent through adapters of the kernel is not encrypted. Encrypt is called
-// under the engine's lock.
+// before the first Poll, which may accept a connection.
 func (t *Transport) Encrypt() error {
 	c, err := certificate.New(t.config.Secret, t.config.Job)
 	if err != nil {

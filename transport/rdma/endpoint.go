@@ -73,11 +73,14 @@ type endpoint struct {
 
 var _ transport.Endpoint = (*endpoint)(nil)
 
+// newEndpoint returns the endpoint of a peer that is not connected. The messages that it allows fit into a receive of
+// any host, also of a host that pins the memory of its receives (Transport.wantedSlot). The connection may allow
+// longer messages, but never shorter ones, because the engine does not divide a message that it has queued.
 func newEndpoint(t *Transport, peer int) *endpoint {
 	r := t.rails[0]
 	return &endpoint{
 		t: t, peer: peer, rail: r, sends: r.sends, flow: credit.New(t.measure.slots), slots: make([]sent, t.measure.slots),
-		maxEager: eagerMax(t.slot), depth: r.policy.Limits.Offer().ORD, bulk: newBulk(), side: newSide(t),
+		maxEager: eagerMax(min(t.slot, slotDefault)), depth: r.policy.Limits.Offer().ORD, bulk: newBulk(), side: newSide(t),
 	}
 }
 

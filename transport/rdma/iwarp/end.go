@@ -81,7 +81,9 @@ func (p *queuePair) disconnected() {
 // streamLost handles an error of a read or write of the socket.
 func (p *queuePair) streamLost(call string, errno unix.Errno) {
 	if p.sealed != nil && p.sealed.fault != nil && p.state != pairClosing {
-		p.device.counters.Unsealed.Add(1)
+		if errors.Is(p.sealed.fault, ErrNotSealed) || errors.Is(p.sealed.fault, ErrTruncated) { // not a reset
+			p.device.counters.Unsealed.Add(1)
+		}
 		p.breakOff(p.sealed.fault)
 		return
 	}

@@ -30,6 +30,10 @@ func (r *frameReader) read(fd int, s *sealed) (mpa.Frame, error) {
 		case errno == unix.EINTR:
 		case errno == unix.EAGAIN:
 			return mpa.Frame{}, mpa.ErrShort
+		case s != nil && s.fault != nil && !s.cut && errors.Is(s.fault, ErrNotSealed):
+			return mpa.Frame{}, s.fault
+		case s != nil && s.fault != nil:
+			return mpa.Frame{}, fmt.Errorf("%w: %w", ErrHungUp, s.fault)
 		case errno != 0:
 			return mpa.Frame{}, fmt.Errorf("%w: %w", ErrHungUp, systemError("receive", errno))
 		case n == 0:

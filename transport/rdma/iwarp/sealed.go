@@ -91,11 +91,14 @@ func (s *sealed) step() (bool, error) {
 	}
 	<-s.stopped
 	if s.done && s.err != nil {
+		if s.cut || s.fault != nil { // the peer has ended the connection, and TLS has found no fault
+			return false, fmt.Errorf("%w: %w: %w", ErrHungUp, ErrNotSealed, s.err)
+		}
 		_ = s.flush() // sends the alert that tells the peer the reason
 		return false, fmt.Errorf("%w: %w", ErrNotSealed, s.err)
 	}
 	if errno := s.flush(); errno != 0 { // the empty send buffer has room for a flight of the handshake
-		return false, systemError("send", errno)
+		return false, fmt.Errorf("%w: %w", ErrHungUp, systemError("send", errno))
 	}
 	return s.done, nil
 }
