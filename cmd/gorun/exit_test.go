@@ -50,6 +50,7 @@ func TestExitCodes(t *testing.T) {
 		"lines of Windows":   {[]string{windowsLines}, 127, []string{`its first line names the interpreter "/bin/sh\r": the lines end as on Windows`}},
 		"a directory before": {[]string{"bin/no-such-program"}, 127, []string{"gorun: bin/no-such-program: no such file or directory"}},
 		"a word for a flag":  {[]string{"versio"}, 127, []string{"versio: not found in PATH; did you mean gorun -version?"}},
+		"no word for a flag": {[]string{"hello"}, 127, []string{"gorun: hello: not found in PATH\n"}},
 		"doctor too late":    {[]string{"-np", "2", "doctor"}, 127, []string{"did you mean gorun doctor (as the first word)?"}},
 		"empty name":         {[]string{""}, 127, []string{`gorun: "": not found in PATH`}},
 		"value as a program": {[]string{"-encrypt", "yes", "true"}, 125, []string{"-encrypt yes: write -encrypt=yes"}},

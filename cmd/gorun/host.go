@@ -275,6 +275,9 @@ func (h *host) noAnswer(err error) error {
 	case code == exitNotFound || code == exitNotExecuted:
 		what = fmt.Sprintf("there is no gorun at %s (%s)", h.line[len(h.line)-2], what)
 		remedy = "send it with -copy, copy this one there, or say where it is with -agent-path"
+	case code == 0 && errors.Is(err, io.EOF):
+		what = fmt.Sprintf("%s ended without an answer of gorun", shellLine(h.line))
+		remedy = "say where gorun is on the host with -agent-path, or send it with -copy"
 	default:
 		what = "it cannot be reached: " + what
 		remedy = "try by hand: " + shellLine(h.line[:len(h.line)-1]) + " -version"

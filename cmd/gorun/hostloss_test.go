@@ -33,7 +33,7 @@ func TestHostsThatCannotBeUsed(t *testing.T) {
 		},
 		"no gorun there":    {bad("exec sh -c /no/such/gorun"), []string{"host b: there is no gorun at " + binary, "  | ", "not found", "-agent-path"}},
 		"not executable":    {bad("exit 126"), []string{"host b: there is no gorun", "-agent-path"}},
-		"ends at once":      {bad("exit 0"), []string{"host b: it cannot be reached", "exit status 0"}},
+		"ends at once":      {bad("exit 0"), []string{"host b: ", " ended without an answer of gorun", "-agent-path", "-copy"}},
 		"dies":              {bad("kill -9 $$"), []string{"host b: it cannot be reached", "signal: killed"}},
 		"message of day":    {bad("echo Welcome to b; exec \"$@\""), []string{`host b: something else answers in place of gorun: "Welcome to b"`, ".bashrc"}},
 		"noise, no newline": {bad("printf 'Welcome to b'; sleep 0.1; exit 1"), []string{`in place of gorun: "Welcome to b"`}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"time"
@@ -78,7 +79,11 @@ func setRDMADevice(o *options, _ *app, v string) error {
 }
 
 func setTransport(o *options, _ *app, v string) error {
-	return setOneOf(&o.transport, v, transportShm, transportRDMA, transportAuto)
+	err := setOneOf(&o.transport, v, transportShm, transportRDMA, transportAuto)
+	if v == "tcp" {
+		return fmt.Errorf("%w: rdma is iWARP over TCP where there is no adapter, or with -rdma-device none", err)
+	}
+	return err
 }
 
 func setEncrypt(o *options, _ *app, v string) error {

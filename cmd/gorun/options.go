@@ -131,7 +131,7 @@ var flagGroups = []flagGroup{
 	}},
 	{"hosts", []flag{
 		{[]string{"host"}, "H:N,...", "run on these hosts, with N slots each, filled in order (default 1)", setHosts},
-		{[]string{"hostfile"}, "F", "the same from a file: lines \"host slots=N\" or \"host:N\"", setHostFile},
+		{[]string{"hostfile"}, "F", "hosts from a file, after those of -host: lines \"host slots=N\" or \"host:N\"", setHostFile},
 		{[]string{"rsh"}, "CMD", "command that reaches a host; the host replaces %h in CMD or follows CMD (default ssh)", setRsh},
 		{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { return setPath(&o.agentPath, v) }},
 		{[]string{"copy"}, "", "send gorun and the program to a temporary directory of each host that lacks them, removed at the end", func(o *options, _ *app, _ string) error { o.copies = true; return nil }},

@@ -130,6 +130,8 @@ func TestOptionErrors(t *testing.T) {
 		"-grace -1s a":                                      "want a duration",
 		"-x UNSET a":                                        "the variable is not set",
 		"-x =1 a":                                           "want VAR or VAR=VALUE",
+		"-transport tcp a":                                  "rdma is iWARP over TCP",
+		"-H h a":                                            "use -host",
 		"-prefix %x a":                                      "after % want",
 		"-prefix x% a":                                      "after % want",
 		"-np4 a":                                            "did you mean -np 4?",

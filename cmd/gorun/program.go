@@ -120,7 +120,7 @@ var words = map[string]string{
 // meant returns a suggestion for the name of a program that was not found, or "".
 func meant(program string) string {
 	best := nearest(program, slices.Sorted(maps.Keys(words)), 2)
-	if best == "" {
+	if best == "" || distance(program, best) > 1 { // hello is not meant as help
 		return ""
 	}
 	return "; did you mean " + words[best] + "?"

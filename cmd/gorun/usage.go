@@ -158,6 +158,7 @@ var foreign = map[string]string{
 	"allow-run-as-root": "not needed: root is normal",
 	"machinefile":       "use -hostfile F",
 	"hosts":             "use -host H:N,...",
+	"H":                 "use -host H:N,...",
 	"f":                 "use -hostfile F",
 	"N":                 "use -ppn N",
 	"npernode":          "use -ppn N",
