@@ -73,9 +73,8 @@ type endpoint struct {
 
 var _ transport.Endpoint = (*endpoint)(nil)
 
-// newEndpoint returns the endpoint of a peer that is not connected. The messages that it allows fit into a receive of
-// any host, also of a host that pins the memory of its receives (Transport.wantedSlot). The connection may allow
-// longer messages, but never shorter ones, because the engine does not divide a message that it has queued.
+// newEndpoint returns the endpoint of a peer that is not connected. The messages that it allows fit into a
+// receive of any host (Transport.wantedSlot), because the engine does not divide a message that it has queued.
 func newEndpoint(t *Transport, peer int) *endpoint {
 	r := t.rails[0]
 	return &endpoint{
@@ -97,9 +96,8 @@ func (p *endpoint) Caps() transport.Caps {
 
 var _ transport.Quieter = (*endpoint)(nil)
 
-// quietFrames is the maximum number of unacknowledged frames for which a connection is quiet. In a dialogue
-// or a barrier one or two frames are unacknowledged, because the peer's next frame acknowledges the frames
-// before it.
+// quietFrames is the maximum number of unacknowledged frames for which a connection is quiet. In a dialogue or a
+// barrier one or two frames are unacknowledged, because the peer's next frame acknowledges the earlier ones.
 const quietFrames = 3
 
 // Quiet implements transport.Quieter.
