@@ -106,6 +106,9 @@
 //   - The operation is nonblocking or persistent.
 //   - The operation is a Reduce of two ranks.
 //   - GORUN_COLL or a Table selects the algorithm.
+//   - An element is longer than a segment of the node's shared memory. In ReduceScatter and
+//     ReduceScatterBlock: it is longer than a segment divided by the number of the other ranks. A segment
+//     has at least 4 KiB.
 //
 // In all other cases, the order of the operands is the order of the ranks. The grouping of the operands
 // (where the parentheses are) depends on the algorithm.
@@ -117,7 +120,9 @@
 // the algorithm, the length of the vector or the form of the call. On one node this option costs almost
 // no time in blocking operations. Between nodes, and in nonblocking operations, each of p ranks sends
 // p-1 messages instead of log p messages in a short reduction. If GORUN_COLL names an algorithm that
-// combines in another order, gorun uses another algorithm instead.
+// combines in another order, gorun uses another algorithm instead. The option does not change ReduceValue
+// and AllReduceValue: they always combine along the same tree, so that the bits of their result depend only
+// on the operands, but may differ from those of a loop.
 //
 // # Algorithms
 //

@@ -80,6 +80,16 @@ func (k *interCall) from(root int) bool {
 // of sets the length that both groups must agree on, in bytes.
 func (k *interCall) of(bytes int) { k.said.Bytes = uint64(bytes) }
 
+// ofBlocks sets the lengths that both groups must agree on, in bytes: out is the length of the block of a
+// rank of this group, and in is the length of the block of a rank of the other group.
+func (k *interCall) ofBlocks(out, in int) {
+	k.of(out + in)
+	if k.side == 1 {
+		out, in = in, out
+	}
+	k.said.What |= node.Call{What: uint64(out), Bytes: uint64(in)}.Fingerprint() >> (64 - interNumber)
+}
+
 // wait executes the call before it returns.
 func (k *interCall) wait() error {
 	if k.err != nil {
@@ -89,7 +99,7 @@ func (k *interCall) wait() error {
 	if err != nil {
 		return k.refuse(err)
 	}
-	return k.end(k.run(x))
+	return k.end(guard(func() error { return k.run(x) }, func(why error) { _ = k.end(why) }))
 }
 
 // start starts the call.
@@ -99,15 +109,18 @@ func (k *interCall) start() runtime.Request {
 		return runtime.NewRequest(k.t.Local(), func(*runtime.Comm) error { return err })
 	}
 	x := k.launch()
-	return runtime.NewRequestUsing(k.t.Private(), nil, nil, func(across *runtime.Comm) error {
-		x.across.comm, x.local.comm = across, k.t.Local().Private().WithContext(across.Context())
-		err := k.run(x)
-		if err == nil {
-			return nil
-		}
-		across.Break(err)
-		return fmt.Errorf("at %s: %w", x.site.Line(packagePath, runtimePath), k.refuse(lostWithin(across, err)))
-	})
+	return runtime.NewRequestUsing(k.t.Private(), nil, nil, func(across *runtime.Comm) error { return k.cross(x, across) })
+}
+
+// cross executes a nonblocking call. across is the view to exchange messages with the other group through.
+func (k *interCall) cross(x *crossing, across *runtime.Comm) error {
+	x.across.comm, x.local.comm = across, k.t.Local().Private().WithContext(across.Context())
+	err := guard(func() error { return k.run(x) }, across.Break)
+	if err == nil {
+		return nil
+	}
+	across.Break(err)
+	return fmt.Errorf("at %s: %w", x.site.Line(packagePath, runtimePath), k.refuse(lostWithin(across, err)))
 }
 
 // persist returns the persistent operation of the call.

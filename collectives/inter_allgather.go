@@ -26,7 +26,7 @@ func interAllGatherCall[T any](t *runtime.Intercomm, send, recv []T) *interCall 
 	if k.err != nil {
 		return k
 	}
-	k.of(len(kernel.Bytes(send)) + len(kernel.Bytes(interBlock(k, "recv", recv)))) // the sum is the same in both groups
+	k.ofBlocks(len(kernel.Bytes(send)), len(kernel.Bytes(interBlock(k, "recv", recv))))
 	k.run = func(x *crossing) error {
 		all := firstOnly[T](x, len(send)*x.group.Size())
 		if err := x.do(gather(new(call), x.group, send, all, 0)); err != nil {

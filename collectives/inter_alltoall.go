@@ -36,7 +36,7 @@ func interAllToAllCall[T any](t *runtime.Intercomm, send, recv []T) *interCall {
 	if same, partial := kernel.Overlap(kernel.Bytes(send), kernel.Bytes(recv)); k.err == nil && (same || partial) {
 		k.err = aliasError("send", "recv")
 	}
-	k.of((out + in) * kernel.SizeOf[T]()) // the sum is the same in both groups
+	k.ofBlocks(out*kernel.SizeOf[T](), in*kernel.SizeOf[T]())
 	k.run = func(x *crossing) error {
 		others := x.size
 		steps := max(others, x.group.Size())

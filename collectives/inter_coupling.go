@@ -195,7 +195,7 @@ func (c *coupling) compare(number uint64) {
 // operation waits for no other rank of the other group. In an operation without a root, partners
 // returns the first rank of the other group and the ranks that this rank waits for.
 func (c *coupling) partners(what uint64) []int {
-	root := int(what % interRoots)
+	root := rootIn(what)
 	switch {
 	case root == 0:
 		return append(c.home.AwaitedRanks(), 0)

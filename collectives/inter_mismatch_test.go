@@ -43,6 +43,26 @@ func interFrom(root, n int) interStep {
 	}
 }
 
+// interGathers is an InterAllGather, interIGathers an InterIAllGather, and interExchange an InterAllToAll. A rank of
+// group 0 contributes a block of sizes[0] elements, a rank of group 1 a block of sizes[1].
+func interGathers(sizes [2]int) interStep {
+	return func(s *side) error {
+		return collectives.InterAllGather(s.Intercomm, make([]int, sizes[s.group]), make([]int, s.his*sizes[1-s.group]))
+	}
+}
+
+func interIGathers(sizes [2]int) interStep {
+	return func(s *side) error {
+		return waited(collectives.InterIAllGather(s.Intercomm, make([]int, sizes[s.group]), make([]int, s.his*sizes[1-s.group])))
+	}
+}
+
+func interExchange(sizes [2]int) interStep {
+	return func(s *side) error {
+		return collectives.InterAllToAll(s.Intercomm, make([]int, s.his*sizes[s.group]), make([]int, s.his*sizes[1-s.group]))
+	}
+}
+
 func interBarrier(s *side) error { return collectives.InterBarrier(s.Intercomm) }
 
 // interAfterNothing runs a step after a broadcast in which this rank passes ProcNull as the root,
@@ -76,6 +96,10 @@ func TestInterMismatch(t *testing.T) {
 		{"a root that takes no part", true, interFrom(1, 3), interFrom(0, 3), []string{"root 1 of the group with the lower first rank", "root ProcNull"}},
 		{"a root in a barrier", true, interFrom(1, 3), interBarrier, []string{"InterBcast", "InterBarrier"}},
 		{"a call that only some skip", false, interBarrier, interAfterNothing(interBarrier), []string{"InterBarrier, call 2", "InterBarrier, call 3"}},
+		{"lengths of equal sum within a group", false, interGathers([2]int{1, 3}), interGathers([2]int{3, 1}), []string{"of 32 bytes of int64, lengths with the checksum 0x"}},
+		{"lengths of equal sum of the groups", true, interGathers([2]int{1, 3}), interGathers([2]int{3, 1}), []string{"of 32 bytes of int64, lengths with the checksum 0x"}},
+		{"exchanged lengths of equal sum", false, interExchange([2]int{1, 3}), interExchange([2]int{3, 1}), []string{"of 32 bytes of int64, lengths with the checksum 0x"}},
+		{"nonblocking lengths of equal sum within a group", false, interIGathers([2]int{1, 3}), interIGathers([2]int{3, 1}), []string{"of 32 bytes of int64, lengths with the checksum 0x"}},
 		{"nonblocking operations of the groups", true, interISum(2), interISum(1), []string{"of 8 bytes", "of 16 bytes"}},
 		{"nonblocking operations within a group", false, interISum(2), interISum(1), []string{"of 8 bytes", "of 16 bytes"}},
 	} {

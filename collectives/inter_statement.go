@@ -47,6 +47,7 @@ func (o interOperation) String() string {
 //	            because a rank that passes ProcNull executes no steps)
 //	bit  23     side of the root's group
 //	bits  0-22  1 + root of an operation that has one
+//	bits  0-23  checksum of the lengths of a block of either group, in InterAllGather and InterAllToAll
 const (
 	interNumber  = 24
 	interNumbers = 1 << 16
@@ -72,13 +73,24 @@ func describeInter(c node.Call) string {
 		text += fmt.Sprintf(" of %v", kernel.Kind(uint8(c.What>>callKind)))
 	}
 	text = strings.TrimSuffix(text, ",")
-	switch root := c.What % interRoots; {
+	switch root := rootIn(c.What); {
 	case root != 0:
 		text += fmt.Sprintf(", root %d of the group %s", root-1, [2]string{"with the lower first rank", "with the higher first rank"}[c.What>>interSide&1])
 	case op.rooted():
 		text += ", root ProcNull"
+	case c.What%(1<<interNumber) != 0:
+		text += fmt.Sprintf(", lengths with the checksum %#x", c.What%(1<<interNumber))
 	}
 	return text
+}
+
+// rootIn returns 1 + root from the word What of an operation. If the operation has no root, or if the rank has
+// passed runtime.ProcNull, rootIn returns 0.
+func rootIn(what uint64) int {
+	if !interOperation(what >> callOperation).rooted() {
+		return 0
+	}
+	return int(what % interRoots)
 }
 
 // rooted reports whether the operation has a root.

@@ -237,19 +237,25 @@ func (g *group) run(k *call) error {
 	return g.run(k)
 }
 
+// runUser is run for a reduction whose operator calls a function of the user.
+func (g *group) runUser(k *call) error {
+	return guard(func() error { return g.run(k) }, func(why error) { _ = g.end(k.op, why) })
+}
+
 // errOperator breaks a communicator if the user's operator has panicked.
 var errOperator = errors.New("the operator panicked")
 
-// runUser is run for a reduction whose operator calls a function of the user. If this function panics,
-// runUser ends the operation, because the other members would otherwise wait for this member.
-func (g *group) runUser(k *call) error {
+// guard calls run, which executes an operation. If the user's operator panics, guard calls abandon with
+// errOperator. The function abandon breaks the communicator, because the other members would otherwise wait
+// for this member.
+func guard(run func() error, abandon func(why error)) error {
 	returned := false
 	defer func() {
 		if !returned {
-			_ = g.end(k.op, errOperator)
+			abandon(errOperator)
 		}
 	}()
-	err := g.run(k)
+	err := run()
 	returned = true
 	return err
 }

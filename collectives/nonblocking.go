@@ -82,6 +82,9 @@ func (i *idleStarted) put(s *started) {
 // launch assigns the call its number and its algorithm before it returns, so that they agree at all
 // members. Afterwards another goroutine, or Wait, executes the call by messages.
 func (s *started) launch() runtime.Request {
+	if s.view.Err() != nil { // a persistent operation on a communicator that is broken or closed
+		return runtime.NewRequestUsing(s.view, nil, nil, s.fn) // refuses, and does not call s.fn
+	}
 	g := s.group
 	n, said := g.started.Add(1), s.statement()
 	bears := label(g.comparable(said).Fingerprint(), n)
@@ -100,10 +103,11 @@ func (s *started) launch() runtime.Request {
 // run executes the call. c is the view to send and receive through.
 func (s *started) run(c *runtime.Comm) error {
 	s.peer.comm = c
-	g := s.group
-	err := s.messages(&s.peer, s.rule)
-	g.ended.Add(1)
-	s.under.End(err != nil)
+	err := guard(func() error { return s.messages(&s.peer, s.rule) }, func(why error) {
+		s.end(why)
+		c.Break(why)
+	})
+	s.end(err)
 	if err == nil {
 		if s.pool != nil {
 			s.pool.put(s)
@@ -113,6 +117,12 @@ func (s *started) run(c *runtime.Comm) error {
 	err = s.group.explain(c, err, &s.group.nonblocking, subjectStarted)
 	c.Break(err)
 	return fmt.Errorf("at %s: %w", s.site.Line(packagePath, runtimePath), refuse(s.op, lostWithin(c, err)))
+}
+
+// end records that the call has ended with err.
+func (s *started) end(err error) {
+	s.group.ended.Add(1)
+	s.under.End(err != nil)
 }
 
 // memory returns the memory that the call reads and the memory that the call writes at this rank. If

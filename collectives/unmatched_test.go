@@ -130,3 +130,27 @@ func TestOperatorsThatPanic(t *testing.T) {
 		}
 	}
 }
+
+// If the operator of a blocking operation on an Intercomm panics and the program continues, the Intercomm is broken for
+// both groups, and is not in use.
+func TestInterOperatorsThatPanic(t *testing.T) {
+	fails := collectives.Func(func(int, int) int { panic("division by zero") }, true)
+	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {
+		s, err := newSide(t, w, [2]int{2, 1})
+		if err != nil {
+			return err
+		}
+		root := 0
+		if s.group == 1 {
+			root = collectives.Root
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_ = collectives.InterReduce(s.Intercomm, []int{1}, []int{0}, fails, root) // a panic at one rank
+		}()
+		if err := collectives.InterBarrier(s.Intercomm); !errors.Is(err, runtime.ErrCommBroken) || errors.Is(err, runtime.ErrInUse) {
+			return fmt.Errorf("not broken: %w", err)
+		}
+		return nil
+	}))
+}

@@ -185,6 +185,34 @@ func TestValuesThatCannotBeEncoded(t *testing.T) {
 
 type unregistered struct{ X int }
 
+// unlucky is a type whose codec panics at a negative X.
+type unlucky struct{ X int }
+
+type unluckyCodec struct{ runtime.JSON[unlucky] }
+
+func (u unluckyCodec) Append(b []byte, v *unlucky) ([]byte, error) {
+	if v.X < 0 {
+		panic("negative")
+	}
+	return u.JSON.Append(b, v)
+}
+
+func init() { runtime.RegisterCodec[unlucky](unluckyCodec{}) }
+
+// If the codec of the program panics at root, every member gets an error, and the communicator can still be used.
+func TestCodecThatPanics(t *testing.T) {
+	world(t, 3, func(c *runtime.Comm) error {
+		if _, err := collectives.BcastValue(c, unlucky{-1}, 1); err == nil || !strings.Contains(err.Error(), "panic: negative") {
+			return fmt.Errorf("no error of the codec: %w", err)
+		}
+		v, err := collectives.BcastValue(c, unlucky{c.Rank()}, 1)
+		if err == nil && v.X != 1 {
+			err = errors.New("wrong value")
+		}
+		return err
+	})
+}
+
 // Wrong roots, a nil communicator and a wrong number of values are refused before anything is sent.
 func TestValueArgumentsOfCollectives(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {

@@ -37,10 +37,12 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, choose func(long
 	}
 	kernel.Copy(c.RecvParts.Of(c.Recv, g.rank), c.SendParts.Of(c.Send, g.rank))
 	longest := mine.longest()
+	var slots slotted
 	for k := 1; k < g.size; k++ {
 		q := (g.rank + k) % g.size
 		s, dst := g.slot(q, n), c.RecvParts.Of(c.Recv, q)
 		e := s.entry(g.rank)
+		slots.note(q, mine.entry(q), e)
 		err := e.expect(q, len(dst))
 		if err == nil && e.inSlot() {
 			err = s.take(e, dst)
@@ -58,33 +60,49 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, choose func(long
 	case err != nil:
 		return err
 	case how == BySegments:
-		return g.longBySegments(c, n, longest)
+		return g.longBySegments(c, slots, longest)
 	case how == ByReads:
-		return g.longByReads(c, n)
+		return g.longByReads(c, slots)
 	}
-	return g.longByMessages(p, c, n)
+	return g.longByMessages(p, c, slots)
 }
 
-// leaves returns the part of c.Send for member q or, if that part is in this member's slot of step n,
-// nil. enters returns the part of c.Recv that receives the part of member q or, if that part is in q's
-// slot of step n, nil.
-func (g *Group) leaves(c *message.Call, q int, n uint64) []byte {
-	if g.slot(g.rank, n).entry(q).inSlot() {
+// slotted has a bit for each member, of TableMax members at most. Bit q of out is set if the part for
+// member q is in this member's slot. Bit q of in is set if the part of member q for this member is in q's
+// slot. The tables in the slots also say this, but only until the members choose how to copy the long
+// parts: the choice and the first large operation take further steps, after which a member that has ended
+// the operation may use its slot again.
+type slotted struct{ out, in uint64 }
+
+// note sets the bits of member q. out is the entry of the part for q, and in is the entry of the part of q.
+func (s *slotted) note(q int, out, in entry) {
+	if out.inSlot() {
+		s.out |= 1 << q
+	}
+	if in.inSlot() {
+		s.in |= 1 << q
+	}
+}
+
+// leaves returns the part of c.Send for member q or, if that part is in this member's slot, nil. enters
+// returns the part of c.Recv that receives the part of member q or, if that part is in q's slot, nil.
+func (s slotted) leaves(c *message.Call, q int) []byte {
+	if s.out>>q&1 != 0 {
 		return nil
 	}
 	return c.SendParts.Of(c.Send, q)
 }
 
-func (g *Group) enters(c *message.Call, q int, n uint64) []byte {
-	if g.slot(q, n).entry(g.rank).inSlot() {
+func (s slotted) enters(c *message.Call, q int) []byte {
+	if s.in>>q&1 != 0 {
 		return nil
 	}
 	return c.RecvParts.Of(c.Recv, q)
 }
 
-// longBySegments is AllToAllPipeline for the parts that are not in the slots of step n. longest is
-// the length of the longest of these parts.
-func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
+// longBySegments is AllToAllPipeline for the parts that are not in the slots. longest is the length of the
+// longest of these parts.
+func (g *Group) longBySegments(c *message.Call, slots slotted, longest int) error {
 	f, err := g.flow()
 	if err != nil {
 		return err
@@ -99,7 +117,7 @@ func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 		}
 		for q := range f.parts {
 			if q != g.rank {
-				copy(mine[f.laneIn(g.rank, q)*each:], window(g.leaves(c, q, n), i, each))
+				copy(mine[f.laneIn(g.rank, q)*each:], window(slots.leaves(c, q), i, each))
 			}
 		}
 		f.publish(s)
@@ -109,22 +127,22 @@ func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 			if err != nil {
 				return err
 			}
-			copy(window(g.enters(c, q, n), i, each), theirs[f.laneIn(q, g.rank)*each:])
+			copy(window(slots.enters(c, q), i, each), theirs[f.laneIn(q, g.rank)*each:])
 		}
 		f.finish(s)
 	}
 	return nil
 }
 
-// longByReads copies the parts that are not in the slots of step n from the private memory of their senders.
-func (g *Group) longByReads(c *message.Call, n uint64) error {
+// longByReads copies the parts that are not in the slots from the private memory of their senders.
+func (g *Group) longByReads(c *message.Call, slots slotted) error {
 	g.note(c.Send)
 	g.note(c.Recv)
 	g.lending.place(c.SendParts)
 	return g.lending.during(c.Send, func(l *peerReads) error {
 		for k := 1; k < g.size; k++ {
 			q := (g.rank + k) % g.size
-			in := g.enters(c, q, n)
+			in := slots.enters(c, q)
 			if len(in) == 0 {
 				continue
 			}
@@ -136,12 +154,12 @@ func (g *Group) longByReads(c *message.Call, n uint64) error {
 	})
 }
 
-// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n. It
-// sends no message for a part that is in a slot. (Empty parts are always in a slot.)
-func (g *Group) longByMessages(p message.Peer, c *message.Call, n uint64) error {
+// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots. It sends no message
+// for a part that is in a slot. (Empty parts are always in a slot.)
+func (g *Group) longByMessages(p message.Peer, c *message.Call, slots slotted) error {
 	for k := 1; k < g.size; k++ {
 		to, from := (g.rank+k)%g.size, (g.rank-k+g.size)%g.size
-		out, in := g.leaves(c, to, n), g.enters(c, from, n)
+		out, in := slots.leaves(c, to), slots.enters(c, from)
 		var err error
 		switch {
 		case len(out) > 0 && len(in) > 0:

@@ -80,8 +80,7 @@ func differ(t *testing.T, op operation, c node.Config, odd int, name string, wro
 	for rank, err := range errs {
 		var m *node.MismatchError
 		if !errors.As(err, &m) {
-			gone := errors.Is(err, errGone) || errors.Is(err, node.ErrTakenBack)
-			require.True(t, gone, "%s, odd %d, member %d: %v", name, odd, rank, err)
+			require.ErrorIs(t, err, errGone, "%s, odd %d, member %d", name, odd, rank)
 			continue
 		}
 		found++

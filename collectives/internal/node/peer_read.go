@@ -27,9 +27,8 @@ type Reader interface {
 	Read(p Process, addr uint64, dst []byte) error
 }
 
-// ErrTakenBack is the error of an operation that reads private memory of a member whose own operation
-// has failed.
-var ErrTakenBack = errors.New("the member took its memory back")
+// errTakenBack is the error of a read from private memory of a member whose own operation has failed.
+var errTakenBack = errors.New("the member took its memory back")
 
 // peerReads lets members read each other's slices in place. The operations are numbered. In each
 // operation a member exposes at most one slice. The member may change the slice again when all members
@@ -218,10 +217,11 @@ func (l *peerReads) pull(q, off int, dst []byte) error {
 		return err
 	}
 	err := l.copy(q, off, dst)
-	if errors.Is(err, syscall.ESRCH) {
-		// The member's process has ended. A member whose slice is read does not begin its next
-		// operation before the reads have finished. So a wait for that member's next operation ends
-		// with the error of the member's loss.
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, errTakenBack) {
+		// The member's process has ended, or its operation has failed. A member whose slice is read does
+		// not begin its next operation before the reads have finished. So a wait for that member's next
+		// operation ends with the cause: the error of the member's loss, or the error with which the
+		// member breaks the communicator.
 		if lost := l.await(l.cards[q].lent, 2*(l.number+1)); lost != nil {
 			return lost
 		}
@@ -240,7 +240,7 @@ func (l *peerReads) copy(q, off int, dst []byte) error {
 	// read. The load of lent comes after the addition.
 	l.read.Add(1)
 	if err == nil && l.cards[q].lent.Load() != 2*l.number {
-		err = ErrTakenBack
+		err = errTakenBack
 	}
 	if err != nil {
 		return fmt.Errorf("read from member %d: %w", q, err)

@@ -104,7 +104,8 @@ func newCoder[T any](codec Codec[T], how string) *coder[T] {
 // Name returns the name of T and its codec, as in the header and in TypeError.
 func Name[T any]() string { return of[T]().name }
 
-// Append appends the encoded value to b. After an error it returns b unchanged.
+// Append appends the encoded value to b. After an error it returns b unchanged. If the codec panics, Append
+// returns an error.
 func Append[T any](b []byte, v *T) ([]byte, error) {
 	c := of[T]()
 	return c.append(b, c.head, v)
@@ -126,11 +127,21 @@ func (c *coder[T]) append(b, head []byte, v *T) ([]byte, error) {
 		b[n] = formNil
 		return b, nil
 	}
-	whole, err := c.codec.Append(b, v)
+	whole, err := c.encode(b, v)
 	if err != nil {
 		return b[:n], err
 	}
 	return whole, nil
+}
+
+// encode calls the codec to append the bytes of the value to b. A panic becomes an error.
+func (c *coder[T]) encode(b []byte, v *T) (whole []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return c.codec.Append(b, v)
 }
 
 // AppendFailure appends a failure in place of a value. The failure contains the text of cause, the

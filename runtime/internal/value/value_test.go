@@ -263,7 +263,8 @@ func decode[T any](b []byte) error {
 	return value.Decode(b, &v)
 }
 
-// coded has a codec of the test. The codec refuses or panics at certain texts.
+// coded has a codec of the test. The codec refuses or panics at certain texts: "panic" when it decodes, and "panics"
+// when it encodes.
 type coded struct{ text string }
 
 type codec struct{ prefix string }
@@ -271,6 +272,9 @@ type codec struct{ prefix string }
 func (c *codec) Append(b []byte, v *coded) ([]byte, error) {
 	if v.text == "refuse" {
 		return append(b, "part"...), errors.New("refused")
+	}
+	if v.text == "panics" {
+		panic("no")
 	}
 	return append(append(b, c.prefix...), v.text...), nil
 }
@@ -291,6 +295,7 @@ func TestRegisteredCodecs(t *testing.T) {
 	same(t, coded{"x"})
 	require.ErrorIs(t, decode[coded](encode(coded{"panic"})), value.ErrMalformed)
 	refused(t, coded{"refuse"}, "refused")
+	refused(t, coded{"panics"}, "panic: no")
 	require.NotNil(t, value.Registered[coded]())
 	require.Nil(t, value.Registered[point]())
 
