@@ -35,7 +35,7 @@ type ignore struct{}
 
 func (ignore) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) {}
 func (ignore) Credit(*engine.Stream)                                          {}
-func (ignore) Refused(*engine.Stream)                                         {}
+func (ignore) Refused(*engine.Stream, engine.ActorMessage, []byte)            {}
 func (ignore) Closed(int, uint32)                                             {}
 func (ignore) Lost(int, error)                                                {}
 
@@ -76,8 +76,8 @@ func priceOf(tag, head int, body []byte) uint64 {
 	switch {
 	case tag == wireUser && len(body) >= head:
 		return uint64(len(body)-head) + 128
-	case tag == wireLarge && len(body) >= head+8:
-		return min(min(binary.LittleEndian.Uint64(body[head:]), engine.StreamWindow)+128, engine.StreamWindow/4)
+	case tag == wireLarge && len(body) >= 8:
+		return min(min(binary.LittleEndian.Uint64(body), engine.StreamWindow)+128, engine.StreamWindow/4)
 	}
 	return 0
 }

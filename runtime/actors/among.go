@@ -22,6 +22,8 @@ type roaming struct {
 	// of settle. The field to is the actor's PID at that rank.
 	at int
 	to *actor.PID
+	// relays holds the watches through this Process. The keys are the names of the watchers (see the function name).
+	relays map[string]*relay
 }
 
 var _ forwarder = (*roaming)(nil)
@@ -31,8 +33,8 @@ var _ forwarder = (*roaming)(nil)
 // ranks. Each of the ranks must call SpawnAmong with the same name and the same ranks in the same
 // order. Other ranks may also call SpawnAmong, in order to send messages to the actor. The returned
 // PID has the address of this rank, and leads to the actor at its present rank. Stop and Watch
-// through this PID act on the actor at its present rank, and Terminated contains the actor's PID at
-// that rank. The actor has the same name at each of the ranks. An actor that has stopped is also
+// through this PID act on the actor at its present rank, and Terminated contains this PID, also if
+// the rank of the actor is lost. The actor has the same name at each of the ranks. An actor that has stopped is also
 // started again when its rank is lost.
 //
 // If a message was sent to the lost rank and was not answered, it is unknown whether the actor handled
@@ -47,7 +49,7 @@ func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*act
 	if i := slices.IndexFunc(ranks, func(rank int) bool { return rank < 0 || rank >= s.Size() }); i >= 0 || len(ranks) == 0 {
 		return nil, fmt.Errorf("actor %q among ranks %v of %d: %w", name, ranks, s.Size(), ErrNoRank)
 	}
-	r := &roaming{s: s, name: name, ranks: slices.Clone(ranks), props: props, at: -1}
+	r := &roaming{s: s, name: name, ranks: slices.Clone(ranks), props: props, at: -1, relays: make(map[string]*relay)}
 	pid, ok := s.ProcessRegistry.Add(r, "among$"+name)
 	if !ok {
 		return nil, fmt.Errorf("actor %q: %w", name, actor.ErrNameExists)
@@ -134,7 +136,16 @@ func (r *roaming) members() []*actor.PID { return []*actor.PID{r.where()} }
 func (r *roaming) SendUserMessage(_ *actor.PID, message any) { r.s.Root.Send(r.where(), message) }
 
 // SendSystemMessage implements actor.Process.
-func (r *roaming) SendSystemMessage(_ *actor.PID, message any) { r.s.tellSystem(r.where(), message) }
+func (r *roaming) SendSystemMessage(pid *actor.PID, message any) {
+	switch m := message.(type) {
+	case *actor.Watch:
+		r.watch(m.Watcher, actor.NewPID(pid.Address, pid.Id))
+	case *actor.Unwatch:
+		r.unwatch(m.Watcher)
+	default:
+		r.s.tellSystem(r.where(), message)
+	}
+}
 
 // Stop implements actor.Process.
 func (r *roaming) Stop(*actor.PID) { r.s.Root.Stop(r.where()) }

@@ -74,9 +74,13 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for actors of one rank", ErrUnregistered, message))
 		return
 	}
-	// If the rank is lost, only a Stop becomes a dead letter. The other system messages would have no
-	// effect and are discarded.
-	if err := r.control(codec.KindSystem, number, &h, body); err != nil && number == codec.NumberStop {
+	// If the message cannot be sent, a Stop becomes a dead letter, and a Watch is answered by Terminated. The other
+	// system messages would have no effect and are discarded.
+	switch err := r.control(codec.KindSystem, number, &h, body); {
+	case err == nil:
+	case number == codec.NumberStop:
 		r.s.deadLetter(pid, message, err)
+	case number == codec.NumberWatch && r.s.unwatch(key.rank, h.Sender.Id, key.id):
+		r.s.tellSystem(h.Sender, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
 	}
 }

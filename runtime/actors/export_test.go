@@ -148,3 +148,17 @@ func (s *System) Unreleased(m *runtime.Message) bool {
 	}})
 	return <-c
 }
+
+// Pushes returns the number of long messages that this rank is sending.
+func (s *System) Pushes() int {
+	t := &s.inbound.transfers
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.pushes)
+}
+
+// Unreceived returns the number of messages that have arrived and that no receive has matched.
+func (s *System) Unreceived() int { return len(s.engine.Unreceived()) }
+
+// FrameMax returns the length of the longest message to a rank that is sent in one frame.
+func (s *System) FrameMax(rank int) int { return s.engine.Eager(rank) }

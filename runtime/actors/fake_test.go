@@ -99,7 +99,9 @@ func fakeRank(t *testing.T, f *transporttest.Fake, n, rank int, cfg engine.Confi
 	t.Helper()
 	tr := f.Transport(rank)
 	cfg.Rank, cfg.Size, cfg.Sleeper, cfg.Transports = rank, n, f.Sleeper(rank), []transport.Transport{tr}
-	cfg.Route = func(int) transport.Transport { return tr }
+	if cfg.Route == nil {
+		cfg.Route = func(int) transport.Transport { return tr }
+	}
 	cfg.Wait = engine.WaitPolicy{Yield: 100 * time.Microsecond}
 	e, err := engine.New(cfg)
 	require.NoError(t, err)

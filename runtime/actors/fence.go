@@ -17,6 +17,7 @@ import (
 // so that no answer can arrive earlier. If a request is for a nonexistent actor of this
 // rank, no fencedFuture is needed, because the request is answered before RequestFuture returns.
 type fencedFuture struct {
+	s      *System
 	future actor.Process
 	timer  *time.Timer // nil if the future has no timeout
 	ended  atomic.Bool
@@ -46,7 +47,7 @@ func (s *System) fence(sender *actor.PID) {
 	if !ok {
 		return
 	}
-	f := &fencedFuture{future: process, timer: timer}
+	f := &fencedFuture{s: s, future: process, timer: timer}
 	table := s.ProcessRegistry.LocalPIDs.GetBucket(sender.Id)
 	if table.Upsert(sender.Id, f, stillThere); f.late {
 		table.Remove(sender.Id)
@@ -69,10 +70,12 @@ func (f *fencedFuture) passes() bool {
 	return !f.ended.Swap(true) && (f.timer == nil || f.timer.Stop())
 }
 
-// SendUserMessage implements actor.Process.
+// SendUserMessage implements actor.Process. It releases the arena memory of an answer that comes too late.
 func (f *fencedFuture) SendUserMessage(pid *actor.PID, message any) {
 	if f.passes() {
 		f.future.SendUserMessage(pid, message)
+	} else {
+		f.s.discard(actor.UnwrapEnvelopeMessage(message))
 	}
 }
 

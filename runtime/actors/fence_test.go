@@ -10,6 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
@@ -123,4 +124,38 @@ func TestSecondAnswer(t *testing.T) {
 			require.Equal(t, i, v)
 		}
 	})
+}
+
+// TestSecondAnswerIsReleased checks that the arena memory of a second answer to a request is released.
+func TestSecondAnswerIsReleased(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		made, both := make(chan *runtime.Message, 2), make(chan bool, 2)
+		var answer []*actor.PID
+		for _, name := range []string{"a", "b"} {
+			pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().(int); ok {
+					m := message(t, w, 1000, 1)
+					made <- m
+					c.Respond(m)
+					both <- true
+				}
+			}), name)
+			require.NoError(t, err)
+			answer = append(answer, pid)
+		}
+		r, err := s.Route(actors.Broadcast, "r", answer...)
+		require.NoError(t, err)
+		v, err := s.Root.RequestFuture(r, 1, soon).Result()
+		require.NoError(t, err)
+		next(t, both)
+		next(t, both)
+		for range answer {
+			m := next(t, made)
+			require.Equal(t, m == v, s.Unreleased(m))
+		}
+		v.(*runtime.Message).Close()
+		return nil
+	}))
 }

@@ -19,7 +19,7 @@ const (
 	arrivalSystem
 	arrivalProbe
 	arrivalCredit  // the sending end details.stream has credit again
-	arrivalRefused // the peer of details.stream has refused a message, because the peer has no actors
+	arrivalRefused // message is a *refusal
 	arrivalLost    // the rank source is lost
 	arrivalClosed  // the peer has closed the stream of arrival.in
 	arrivalSettle  // the peer requests a report on the stream of arrival.in; number is the credit spent on the stream
@@ -120,10 +120,10 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 		src = &source{}
 		p.sources[from] = src
 	}
-	kind, n := codec.SplitTag(w.Tag)
+	kind, head, rest, whole := codec.Split(w.Tag, body)
 	var err error
 	switch {
-	case n > len(body) || memory != nil && kind != codec.KindUser:
+	case !whole || memory != nil && kind != codec.KindUser:
 		err = fmt.Errorf("%w: tag %#x", codec.ErrMalformed, w.Tag)
 	case kind == codec.KindName:
 		if err = src.open(p.s, from, w.Stream, string(body)); err == nil {
@@ -136,8 +136,8 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 	case kind == codec.KindSettle:
 		err = src.settle(&a, w, body)
 	default:
-		if err = p.address(&a, src, w, body[:n]); err == nil {
-			err = p.contents(&a, src, w, kind, body[n:])
+		if err = p.address(&a, src, w, head); err == nil {
+			err = p.contents(&a, src, w, kind, rest)
 		}
 		if w.ID != p.s.epoch && err == nil {
 			err = fmt.Errorf("%w: epoch %d, not %d", ErrStale, p.s.epoch, w.ID)
@@ -289,11 +289,6 @@ func (p *inbound) contents(a *arrival, src *source, w engine.ActorMessage, kind 
 // Credit implements engine.ActorReceiver.
 func (p *inbound) Credit(l *engine.Stream) {
 	p.queue.add(&arrival{kind: arrivalCredit, details: &arrivalDetails{stream: l}})
-}
-
-// Refused implements engine.ActorReceiver.
-func (p *inbound) Refused(l *engine.Stream) {
-	p.queue.add(&arrival{kind: arrivalRefused, details: &arrivalDetails{stream: l}})
 }
 
 // Closed implements engine.ActorReceiver.

@@ -20,6 +20,8 @@ import (
 //	SendActorMessage(codec.KindLarge)  ------->   Irecv into the arena or the heap
 //	Isend                              =======>
 //	                                              the receive stream continues after the receive
+//
+// If the receiver refuses the announcement, because it has no actors, the sender cancels the Isend.
 
 // contextLarge is the engine's context for long messages. No communicator uses this context.
 const contextLarge = 1<<32 - 2
@@ -28,6 +30,8 @@ const contextLarge = 1<<32 - 2
 type push struct {
 	handle engine.Handle
 	memory port.Detached
+	rank   int    // the receiver
+	tag    uint32 // identifies the announcement
 }
 
 // pull is a long message that is being received.
@@ -47,6 +51,9 @@ type pull struct {
 // transfers holds the long messages that a rank is sending or receiving.
 type transfers struct {
 	tags atomic.Uint32 // the last tag of a long message that this rank has sent
+	// entering is held from the announcement of a long message until its push is in pushes. A goroutine that holds
+	// entering may call the engine and lock mu.
+	entering sync.Mutex
 	// mu guards pushes. A goroutine that holds the engine's lock may lock mu.
 	mu     sync.Mutex
 	pushes []push
@@ -81,9 +88,13 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	tag := t.tags.Add(1) & engine.TagMax
 	words := f.words
 	words.Tag = codec.Tag(codec.KindLarge, len(f.head))
-	// The announcement is appended to the head. The memory of the head is on the caller's stack.
-	head := codec.AppendAnnouncement(f.head, len(b.bytes), tag)
-	sent, err := r.s.engine.SendActorMessage(f.stream, words, head, nil, f.cost(len(b.bytes)))
+	// The head is passed to the engine in a copy. If it was passed as a body, the compiler would put the memory of
+	// each message's head on the heap.
+	var space [256]byte
+	body := append(codec.AppendAnnouncement(space[:0], len(b.bytes), tag), f.head...)
+	t.entering.Lock()
+	defer t.entering.Unlock()
+	sent, err := r.s.engine.SendActorMessage(f.stream, words, body, nil, f.cost(len(b.bytes)))
 	if !sent {
 		return false, err
 	}
@@ -94,12 +105,28 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	if b.buffer != nil {
 		b.buffer.bytes = nil // so that the buffer's memory is not reused during the send
 	}
-	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b.bytes, engine.Standard)
+	// The mode is Synchronous, so that cancel can withdraw the message also if it was sent eagerly.
+	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b.bytes, engine.Synchronous)
 	t.mu.Lock()
-	t.pushes = append(t.pushes, push{h, own})
+	t.pushes = append(t.pushes, push{h, own, r.key.rank, tag})
 	t.some.Store(true)
 	t.mu.Unlock()
 	return true, nil
+}
+
+// cancel cancels the send of a long message whose announcement the peer has dropped, so that no receive will match
+// the message. When the send has ended, settle releases its memory. The serving goroutine calls cancel.
+func (t *transfers) cancel(rank int, tag uint32) {
+	t.entering.Lock() // the announcement may have been refused before its push is in pushes
+	defer t.entering.Unlock()
+	t.mu.Lock()
+	i := slices.IndexFunc(t.pushes, func(o push) bool { return o.rank == rank && o.tag == tag })
+	var h engine.Handle
+	if i >= 0 {
+		h = t.pushes[i].handle
+	}
+	t.mu.Unlock()
+	h.Cancel()
 }
 
 // heapMax is the length in bytes of the longest message that is received into heap memory. A []byte

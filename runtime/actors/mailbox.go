@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -35,6 +36,7 @@ type mailbox struct {
 	outbox    atomic.Int64  // bytes in the actor's outbox
 	fullAt    atomic.Uint64 // value of posted when a sender last began to wait for space; 0 if no sender waits
 	restarts  atomic.Int32
+	replaced  atomic.Bool // a later actor has the name of this actor, which is stopping or has stopped
 	// mu guards system and overflow.
 	system   []any
 	overflow *overflow
@@ -74,10 +76,17 @@ func newMailbox(s *System, inline bool) *mailbox {
 // RegisterHandlers implements actor.Mailbox. The dispatcher is not used.
 func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatcher) {
 	m.invoker = invoker
-	if self, ok := invoker.(interface{ Self() *actor.PID }); ok {
-		m.pid = self.Self()
-		m.process, _ = m.s.ProcessRegistry.GetLocal(m.pid.Id)
-		m.s.boxes.Store(m.pid.Id, m)
+	self, ok := invoker.(interface{ Self() *actor.PID })
+	if !ok {
+		return
+	}
+	pid := self.Self()
+	m.mu.Lock() // because messages may already arrive
+	m.pid = pid
+	m.process, _ = m.s.ProcessRegistry.GetLocal(pid.Id)
+	m.mu.Unlock()
+	if earlier, ok := m.s.boxes.Swap(pid.Id, m); ok {
+		earlier.(*mailbox).replace()
 	}
 }
 
@@ -260,18 +269,30 @@ func (m *mailbox) fetch() {
 	m.batch, m.at, m.lent = m.user.take(), 0, false
 }
 
+// errGoexit is the failure of an actor that has called runtime.Goexit, for example through testing.T.FailNow.
+var errGoexit = errors.New("the actor has called runtime.Goexit")
+
 // turn runs the actor until the batch is handled, the actor must not run, or left is 0. If the actor
-// panics, turn reports the panic to the supervisor and returns true.
+// panics, turn reports the panic to the supervisor and returns true. If the actor calls runtime.Goexit, turn does
+// not return. It reports errGoexit to the supervisor, and another goroutine continues to run the actor.
 func (m *mailbox) turn(left *int) (failed bool) {
 	var message any
+	returns := false
 	defer func() {
-		if r := recover(); r != nil {
-			failed = true
-			m.s.reportFailure(m.pid, message, r)
-			m.invoker.EscalateFailure(r, message)
-			if m.notice() {
-				m.tellEnd()
-			}
+		r := recover()
+		if r == nil && returns {
+			return
+		}
+		failed = true
+		if r == nil {
+			r = errGoexit
+			defer m.schedule()
+			defer m.pendingCredit.settle()
+		}
+		m.s.reportFailure(m.pid, message, r)
+		m.invoker.EscalateFailure(r, message)
+		if m.notice() {
+			m.tellEnd()
 		}
 	}()
 	for *left > 0 {
@@ -281,7 +302,7 @@ func (m *mailbox) turn(left *int) (failed bool) {
 			continue
 		}
 		if int(m.at) == len(m.batch) || m.suspended.Load() || m.held() && !m.dead.Load() {
-			return false
+			break
 		}
 		i := &m.batch[m.at]
 		m.at++
@@ -296,6 +317,7 @@ func (m *mailbox) turn(left *int) (failed bool) {
 		}
 		m.invoker.InvokeUserMessage(message)
 	}
+	returns = true
 	return false
 }
 
@@ -344,27 +366,4 @@ func (m *mailbox) invokeSystem(message any) {
 		m.invoker.InvokeSystemMessage(message)
 		m.notice()
 	}
-}
-
-// notice checks whether the actor has stopped. If the actor has stopped, notice sets dead, and
-// messages that still wait for the actor become dead letters. It returns true only in the call that sets
-// dead.
-func (m *mailbox) notice() (ended bool) {
-	if m.pid == nil || m.dead.Load() {
-		return false
-	}
-	if p, ok := m.s.ProcessRegistry.GetLocal(m.pid.Id); ok && p == m.process {
-		return false
-	}
-	m.dead.Store(true)
-	if d := m.ref.Load(); d != nil {
-		d.box.Store(nil)
-	}
-	m.s.unwatchAll(m.pid)
-	m.suspended.Store(false)
-	m.s.boxes.CompareAndDelete(m.pid.Id, m)
-	if m.fullAt.Load() != 0 {
-		m.refill()
-	}
-	return true
 }

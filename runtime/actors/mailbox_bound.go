@@ -63,7 +63,7 @@ func (m *mailbox) postFull(i item) {
 		for !m.admits(i.cost) && !m.dead.Load() {
 			if ended := m.s.ended.Load(); ended != nil {
 				m.mu.Unlock()
-				m.s.deadLetter(m.pid, i.message, *ended)
+				m.refuse(i.message, *ended)
 				return
 			}
 			m.markFull().room.Wait()
@@ -75,7 +75,7 @@ func (m *mailbox) postFull(i item) {
 	m.mu.Unlock()
 	begins, held := m.s.hold(who, m, int64(i.cost))
 	if !held {
-		m.s.deadLetter(m.pid, i.message, ErrMailboxFull)
+		m.refuse(i.message, ErrMailboxFull)
 		return
 	}
 	m.mu.Lock()
@@ -88,6 +88,17 @@ func (m *mailbox) postFull(i item) {
 	} else if begins {
 		m.s.probe(who, m)
 	}
+}
+
+// refuse makes a message that the mailbox does not take a dead letter.
+func (m *mailbox) refuse(message any, why error) {
+	m.mu.Lock()
+	pid := m.pid
+	m.mu.Unlock()
+	if pid == nil { // the actor is being spawned
+		pid = m.s.NewLocalPID("")
+	}
+	m.s.deadLetter(pid, message, why)
 }
 
 // refill moves waiting messages into the mailbox while there is space, and schedules the actor.

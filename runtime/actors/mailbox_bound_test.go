@@ -203,3 +203,36 @@ func await(t *testing.T, c <-chan struct{}) {
 	t.Helper()
 	next(t, c)
 }
+
+// TestMailboxIsFullBeforeTheActorRuns sends more than a mailbox and an outbox take to an actor whose initialization has
+// not ended. The messages that find no space become dead letters, and the sender does not fail.
+func TestMailboxIsFullBeforeTheActorRuns(t *testing.T) {
+	local(t, 1, unlogged(actors.Config{Mailbox: 1000, Outbox: 1000}), func(all []*actors.System) {
+		s := all[0]
+		dead := letters(s)
+		begun, goOn, spawned := make(chan bool, 1), make(chan bool), make(chan error, 1)
+		init := actor.WithOnInit(func(actor.Context) {
+			begun <- true
+			<-goOn
+		})
+		go func() {
+			_, err := s.Spawn(actor.PropsFromFunc(func(actor.Context) {}, init), "slow")
+			spawned <- err
+		}()
+		next(t, begun)
+		sender, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(int); ok {
+				for range 100 {
+					c.Send(actor.NewPID(s.Address(), "slow"), "x")
+				}
+				c.Respond(1)
+			}
+		}), "sender")
+		require.NoError(t, err)
+		f := s.Root.RequestFuture(sender, 1, soon)
+		require.ErrorIs(t, next(t, dead), actors.ErrMailboxFull)
+		close(goOn)
+		require.NoError(t, f.Wait())
+		require.NoError(t, next(t, spawned))
+	})
+}

@@ -90,12 +90,13 @@ func (t *nameTable) remove(n string) {
 	}
 }
 
-// removeAll removes all names of an actor.
-func (t *nameTable) removeAll(pid *actor.PID) {
-	for _, n := range t.by[name(pid)] {
-		delete(t.pids, n)
+// removeAll removes all names of an actor that keep does not contain.
+func (t *nameTable) removeAll(pid *actor.PID, keep map[string]bool) {
+	for _, n := range slices.Clone(t.by[name(pid)]) {
+		if !keep[n] {
+			t.remove(n)
+		}
 	}
-	delete(t.by, name(pid))
 }
 
 // names is an actor that each rank has. It stores the names for which its rank is the keeper, and the
@@ -106,6 +107,9 @@ type names struct {
 	kept nameTable    // names for which this rank is the keeper
 	own  nameTable    // names of this rank's actors
 	down map[int]bool // lost ranks, as reported by rankLost
+	// late holds the names that were registered while this actor already watched an actor with the PID. The watched
+	// actor may be an earlier one than the actor that got the name.
+	late map[string]bool
 }
 
 // Receive implements actor.Actor.
@@ -126,8 +130,7 @@ func (n *names) Receive(c actor.Context) {
 	case *rankLost:
 		n.lost(c, m.rank)
 	case *actor.Terminated:
-		n.kept.removeAll(m.Who)
-		n.own.removeAll(m.Who)
+		n.ended(c, m.Who)
 	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
 	default:
 		n.refuse(c)
@@ -181,7 +184,7 @@ func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 		}
 		return nameAnswer{}
 	case nameAdd:
-		if refused = held != nil && !held.Equal(pid); !refused && held == nil {
+		if refused = held != nil && !held.Equal(pid); !refused {
 			n.take(c, &n.kept, m.Name, pid)
 			held = pid
 		}
@@ -198,16 +201,39 @@ func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 
 // take adds a name to one of the two tables, and watches its actor.
 func (n *names) take(c actor.Context, t *nameTable, name string, pid *actor.PID) {
-	if !n.knows(pid) {
-		c.Watch(pid)
+	switch held := n.kept.pids[name]; {
+	case !n.knows(pid):
+		if pid.Address == n.s.Address() {
+			c.Watch(n.s.PID(n.s.Rank(), pid.Id)) // the actor need not exist yet
+		} else {
+			c.Watch(pid)
+		}
+	case t == &n.kept || held == nil || !held.Equal(pid): // otherwise this rank has just taken the name as its keeper
+		n.late[name] = true
 	}
 	t.add(name, pid)
+}
+
+// ended handles the end of an actor. A late name may belong to a later actor with the same PID. Therefore ended keeps
+// late names and watches that actor. If there is no such actor, the watch ends at once, and ended is called again.
+func (n *names) ended(c actor.Context, pid *actor.PID) {
+	n.kept.removeAll(pid, n.late)
+	n.own.removeAll(pid, n.late)
+	for _, t := range []*nameTable{&n.kept, &n.own} {
+		for _, name := range t.by[name(pid)] {
+			delete(n.late, name)
+		}
+	}
+	if n.knows(pid) {
+		c.Watch(actor.NewPID(pid.Address, pid.Id))
+	}
 }
 
 // release removes a name from one of the two tables. It ends the watch of the actor if this was the
 // actor's last name.
 func (n *names) release(c actor.Context, t *nameTable, name string) {
 	pid := t.pids[name]
+	delete(n.late, name)
 	if t.remove(name); pid != nil && !n.knows(pid) {
 		c.Unwatch(pid)
 	}
@@ -233,7 +259,8 @@ func keeper(name string, size int, down func(rank int) bool) int {
 }
 
 // RegisterName gives an actor of any rank a name that every rank can look up. The name is removed
-// when the actor ends. A hash of the name selects the rank that stores the name. If that rank is
+// when the actor ends. The actor need not exist yet; the name is removed if the actor is not spawned
+// within Config.Patience. A hash of the name selects the rank that stores the name. If that rank is
 // lost, the next rank stores the name as soon as the actor's rank has detected the loss. Until then a
 // lookup fails, and another actor can take the name. RegisterName waits for answers. Therefore it
 // fails with runtime.ErrInline in an inline actor, and so do UnregisterName and LookupName. Other
@@ -345,7 +372,7 @@ func (s *System) spawnNames() error {
 		table := func() nameTable {
 			return nameTable{pids: make(map[string]*actor.PID), by: make(map[string][]string)}
 		}
-		return &names{s: s, kept: table(), own: table(), down: make(map[int]bool)}
+		return &names{s: s, kept: table(), own: table(), down: make(map[int]bool), late: make(map[string]bool)}
 	}), namesID)
 	return err
 }

@@ -236,7 +236,7 @@ func (s *System) own(name string) *actor.PID {
 
 // SendUserMessage implements actor.Process.
 func (x *pendingProcess) SendUserMessage(pid *actor.PID, message any) {
-	if m := x.box.Load(); m != nil && !m.dead.Load() && !x.s.closed.Load() {
+	if m := x.box.Load(); m != nil && m.lives() && !x.s.closed.Load() {
 		m.PostUserMessage(message)
 		return
 	}

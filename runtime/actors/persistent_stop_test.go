@@ -56,3 +56,49 @@ func TestStoreThatIsNotOpen(t *testing.T) {
 		require.ErrorIs(t, next(t, failed).(error), actors.ErrStoreNotOpen)
 	})
 }
+
+// lingers is a persistent actor that saves when it gets a string. If goOn is not nil, its end waits until goOn is
+// closed.
+type lingers struct {
+	stops
+	stopped chan<- bool
+	goOn    <-chan bool
+}
+
+func (a *lingers) Receive(c actor.Context) {
+	switch c.Message().(type) {
+	case string:
+		a.saved <- a.store.Save(c)
+	case *actor.Stopped:
+		if a.goOn != nil {
+			a.stopped <- true
+			<-a.goOn
+		}
+	}
+}
+
+// TestSaveOfASuccessor checks that the end of a persistent actor does not end the claim of a later actor with the same
+// name and key.
+func TestSaveOfASuccessor(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s, store, saved := all[0], actors.NewStore(), make(chan error, 1)
+		require.NoError(t, store.Open(s))
+		require.NoError(t, actors.NewStore().Open(all[1]))
+		stopped, goOn := make(chan bool, 1), make(chan bool)
+		start := func(goOn <-chan bool) *actor.PID {
+			a := &lingers{stops{store: store, saved: saved}, stopped, goOn}
+			pid, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return a }, store.Persist("lingers")), "lingers")
+			require.NoError(t, err)
+			s.Root.Send(pid, "save")
+			require.NoError(t, next(t, saved))
+			return pid
+		}
+		ended := s.Root.StopFuture(start(goOn))
+		next(t, stopped)
+		pid := start(nil)
+		close(goOn)
+		require.NoError(t, ended.Wait())
+		s.Root.Send(pid, "save")
+		require.NoError(t, next(t, saved))
+	})
+}

@@ -42,8 +42,8 @@ type receiveStream struct {
 	before *receiveStream
 }
 
-// mailboxRef refers to a mailbox as long as its actor lives, so that a stream that outlives the actor does
-// not keep the mailbox in memory.
+// mailboxRef refers to a mailbox as long as its actor lives and no later actor has its name. So a stream that outlives
+// the actor does not keep the mailbox in memory, and finds the later actor.
 type mailboxRef struct{ box atomic.Pointer[mailbox] }
 
 // reference returns the mailboxRef of a mailbox, which it makes on first use. Only the serving goroutine
@@ -54,15 +54,15 @@ func (m *mailbox) reference() *mailboxRef {
 		d = new(mailboxRef)
 		d.box.Store(m)
 		m.ref.Store(d)
-		if m.dead.Load() {
+		if !m.lives() {
 			d.box.Store(nil)
 		}
 	}
 	return d
 }
 
-// box returns the mailbox of the stream's actor, or nil if the mailbox was not found yet or the actor has
-// ended.
+// box returns the mailbox of the stream's actor, or nil if the mailbox was not found yet, the actor has
+// ended or a later actor has its name.
 func (in *receiveStream) box() *mailbox {
 	if in.ref == nil {
 		return nil
@@ -107,12 +107,22 @@ func (in *receiveStream) repay(cost uint32) {
 	}
 }
 
-// tell reports the returned credit to the sender, if a report is due. total is the value of returned.
+// tell reports the returned credit to the sender, if a report is due. total is a recent value of returned. Several
+// goroutines may call tell, because the messages of a stream to a router have several receivers. told never goes
+// back. If another goroutine has changed told, the report may still be due, and no later call may follow.
 func (in *receiveStream) tell(total uint32) {
-	told := in.told.Load()
-	due := total-told >= engine.StreamWindow/2 || total != told && in.settling.Load() == settlingBit|uint64(total)
-	if due && in.told.CompareAndSwap(told, total) {
-		in.s.engine.Grant(in.source, in.number, total+engine.StreamWindow, &in.closed)
+	for {
+		told := in.told.Load()
+		switch more := int32(total - told); {
+		case more <= 0:
+			return // a later value was reported
+		case more < engine.StreamWindow/2 && in.settling.Load() != settlingBit|uint64(total):
+			return
+		case in.told.CompareAndSwap(told, total):
+			in.s.engine.Grant(in.source, in.number, total+engine.StreamWindow, &in.closed)
+			return
+		}
+		total = in.returned.Load()
 	}
 }
 

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"encoding/binary"
-	"fmt"
 	goruntime "runtime"
 	"sync/atomic"
 	"weak"
@@ -118,31 +117,5 @@ func (l *remoteEntry) credited(s *System) {
 func (l *remoteEntry) drain() {
 	if r := l.waiting.Load(); r != nil {
 		r.drain()
-	}
-}
-
-// refused handles the report that the peer has dropped an actor message of a stream. The dropped message
-// may have been the first one, which contains the name of the actor. Therefore the next message makes a
-// new stream.
-func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
-	s.inbound.announced[l.key.rank].Clear() // the dropped message may have been a definition
-	s.endWatches(l.key)
-	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
-	s.deadLetter(l.key.pid(), nil, why)
-	// The stream is removed from the entry first and then from the remote, because a remote without a
-	// stream takes the stream of its entry.
-	first := l.stream.CompareAndSwap(stream, nil)
-	if first {
-		s.engine.CloseStream(stream)
-	}
-	s.mu.Lock()
-	r := l.remote.Value()
-	s.mu.Unlock()
-	if r != nil {
-		r.stream.CompareAndSwap(stream, nil)
-		defer r.drain()
-	}
-	if first || r == nil { // after the first refusal, requests use a new stream, if they come through the remote, and may be answered
-		s.unanswered(why, func(one openRequest) bool { return one.rank == l.key.rank && one.id == l.key.id })
 	}
 }

@@ -59,7 +59,7 @@ func (s *System) reportLetter(d *DeadLetter) {
 	}
 }
 
-// reportFailure logs the panic of an actor, with the type of the message and the source lines. It
+// reportFailure logs the panic or Goexit of an actor, with the type of the message and the source lines. It
 // must be called by the deferred function that recovers the panic. reportFailure is needed because
 // the supervisor gets only the reason, and usually restarts the actor without a log line.
 func (s *System) reportFailure(pid *actor.PID, message, reason any) {
@@ -70,9 +70,9 @@ func (s *System) reportFailure(pid *actor.PID, message, reason any) {
 	}
 }
 
-// panicked returns the source lines of the program that led to the panic, innermost first, from the panic
-// out to the actor's mailbox. It is called, through reportFailure, by the deferred function that recovers
-// the panic.
+// panicked returns the source lines of the program that led to the panic or to the call of runtime.Goexit,
+// innermost first, from there out to the actor's mailbox. It is called, through reportFailure, by the deferred
+// function that recovers the panic.
 func panicked() string {
 	stack := make([]uintptr, 64)
 	frames := goruntime.CallersFrames(stack[:goruntime.Callers(2, stack)])
@@ -82,7 +82,7 @@ func panicked() string {
 		f, more := frames.Next()
 		switch {
 		case strings.HasPrefix(f.Function, "runtime."):
-			if f.Function == "runtime.gopanic" {
+			if f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit" {
 				raised, lines = true, nil
 			}
 		case strings.HasSuffix(f.Function, "(*mailbox).turn"):

@@ -337,3 +337,27 @@ func TestRoutersKeepTheCredit(t *testing.T) {
 		})
 	}
 }
+
+// TestOrderThroughARouter checks that messages of one actor to an actor of another rank, directly and through a router
+// of that rank, arrive in order. The messages are within the credit of both streams.
+func TestOrderThroughARouter(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		const n = 800
+		in := inbox(t, all[0], "in", all[0].Worker())
+		r, err := all[0].Route(actors.RoundRobin, "r", all[0].PID(0, "in"))
+		require.NoError(t, err)
+		direct, router := all[1].PID(0, "in"), actor.NewPID(r.Address, r.Id)
+		_, err = all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(*actor.Started); ok {
+				for i := range n {
+					c.Send(direct, 2*i)
+					c.Send(router, 2*i+1)
+				}
+			}
+		}), "sender")
+		require.NoError(t, err)
+		for i := range 2 * n {
+			require.Equal(t, i, next(t, in))
+		}
+	})
+}

@@ -98,7 +98,8 @@ func (p *inbound) deliver(a *arrival) (woke bool) {
 		a.details.stream.Owner.(*remoteEntry).credited(p.s)
 		return true
 	case arrivalRefused:
-		a.details.stream.Owner.(*remoteEntry).refused(p.s, a.details.stream)
+		m := a.message.(*refusal)
+		m.stream.Owner.(*remoteEntry).refused(p.s, m)
 		return true
 	case arrivalLost:
 		p.flush()
@@ -221,6 +222,9 @@ func (p *inbound) handIn(a *arrival) (woke bool) {
 		if process == nil {
 			p.s.receive(a.id(), l)
 			return false
+		}
+		if a.in != nil {
+			p.flush() // a forwarder may pass the message to the mailbox whose earlier messages are in batch
 		}
 		l.give(p.s, process)
 		return true

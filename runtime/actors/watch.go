@@ -48,13 +48,13 @@ func (s *System) unwatch(rank int, watcher, who string) bool {
 	return ok
 }
 
-// endWatches ends the watches on an actor of another rank, because that rank has no actors. Each watcher
-// gets a Terminated.
-func (s *System) endWatches(key remoteKey) {
+// endWatches ends the watch of one watcher, or all watches if the watcher is nil, on an actor of another rank,
+// because that rank has no actors. Each watcher gets a Terminated.
+func (s *System) endWatches(key remoteKey, one *actor.PID) {
 	var ended []watch
 	s.mu.Lock()
 	for watcher, all := range s.watches[key.rank] {
-		if w, ok := all[key.id]; ok {
+		if w, ok := all[key.id]; ok && (one == nil || one.Id == watcher) {
 			ended = append(ended, w)
 			delete(all, key.id)
 		}

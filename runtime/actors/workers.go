@@ -104,11 +104,11 @@ func (w *workers) work() {
 	me := &worker{}
 	g := engine.Goroutine()
 	w.mu.Lock()
+	defer w.end(g) // deferred, because an actor may call runtime.Goexit
 	w.running[g] = me
 	for {
 		for w.line.n == 0 && !w.closing {
 			if w.idle >= workersIdleMax {
-				w.end(g)
 				return
 			}
 			w.idle++
@@ -116,7 +116,6 @@ func (w *workers) work() {
 			w.idle--
 		}
 		if w.closing {
-			w.end(g)
 			return
 		}
 		m := w.line.pop()
@@ -135,16 +134,17 @@ func (w *workers) work() {
 func (w *workers) turn(me *worker, m *mailbox) (again bool) {
 	me.box = m
 	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		if me.box = nil; again {
+			w.line.push(m)
+		}
+	}()
 	again = m.run()
-	w.mu.Lock()
-	me.box = nil
-	if again {
-		w.line.push(m)
-	}
 	return again
 }
 
-// end removes a worker from the pool; the worker's goroutine then returns. The caller holds mu; end
+// end removes a worker from the pool; the worker's goroutine then ends. The caller holds mu; end
 // releases it.
 func (w *workers) end(g uintptr) {
 	delete(w.running, g)
@@ -182,10 +182,10 @@ func (w *workers) leave() {
 // not count in turns, because the queue gets no shorter.
 func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.turn(me, m) {
 		w.staff()
 	}
-	w.mu.Unlock()
 }
 
 // close ends the workers. It waits until all workers and guests have ended, but for at most closeTime. It

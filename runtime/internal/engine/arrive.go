@@ -93,7 +93,7 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 	case kindGrant:
 		return e.arriveGrant(p, h)
 	case kindRefuse:
-		return e.arriveRefuse(p, h.context)
+		return e.arriveRefuse(p, h, payload)
 	case kindClose:
 		e.arriveClose(p, h.context)
 		return nil

@@ -23,6 +23,9 @@ type earlyMessage struct {
 type early struct {
 	actorMessages []earlyMessage
 	bytes         int
+	// full is true after a message was refused for lack of space. Later messages are then refused, too, although
+	// they may be shorter: what is kept has no gaps.
+	full bool
 	// patience is the timer that ends the wait for the actor receiver after Config.Early. hopeless
 	// reports whether the timer has ended the wait.
 	patience *time.Timer
@@ -58,8 +61,8 @@ func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Messa
 	}
 	cost := len(body) + messageOverhead
 	y := &e.mail.early
-	if y.hopeless || y.bytes+cost > earlyMax {
-		e.refuse(p, w.Stream, memory)
+	if y.full = y.full || y.bytes+cost > earlyMax; y.full || y.hopeless {
+		e.refuse(p, w, body, memory)
 		return
 	}
 	if y.patience == nil {
@@ -68,14 +71,15 @@ func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Messa
 	y.keep(earlyMessage{source: p.rank, actorMessage: w, body: append([]byte(nil), body...), memory: memory}, cost)
 }
 
-// refuse drops an actor message and returns its arena memory. If the message came through a stream,
-// refuse tells the sender.
-func (e *Engine) refuse(p *peer, stream uint32, memory *Message) {
+// refuse drops an actor message and returns its arena memory. If the message came through a stream, refuse
+// returns the words and the first bytes of the message to the sender.
+func (e *Engine) refuse(p *peer, w ActorMessage, body []byte, memory *Message) {
 	if memory != nil {
 		e.giveBack(p, memory.key)
 	}
-	if stream != 0 {
-		e.post(p, header{kind: kindRefuse, context: stream}.pack(), nil)
+	if w.Stream != 0 {
+		n := min(len(body), RefusedMax, p.mostEager())
+		e.post(p, words(kindRefuse, 0, w.Stream, int32(w.Tag), Type(w.Type), w.ID, 0), body[:n])
 	}
 }
 
@@ -94,19 +98,19 @@ func (e *Engine) despair() {
 		case p.closed != 0:
 			e.post(from, header{kind: kindClosed, context: p.closed}.pack(), nil)
 		default:
-			e.refuse(from, p.actorMessage.Stream, p.memory)
+			e.refuse(from, p.actorMessage, p.body, p.memory)
 		}
 	}
 }
 
 // arriveRefuse tells the actor receiver that the peer dropped an actor message, because the peer has
 // no actor receiver.
-func (e *Engine) arriveRefuse(p *peer, number uint32) error {
-	l := p.stream(number)
+func (e *Engine) arriveRefuse(p *peer, h header, body []byte) error {
+	l := p.stream(h.context)
 	if l == nil {
-		return stray("refusal", number)
+		return stray("refusal", h.context)
 	}
-	e.mail.actorReceiver.Refused(l)
+	e.mail.actorReceiver.Refused(l, h.actorMessage(), body)
 	e.callServer()
 	return nil
 }

@@ -38,6 +38,43 @@ func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	soonTrue(t, func() bool { _, err := e.SendActorMessage(l, engine.ActorMessage{}, nil, nil, 0); return err != nil })
 }
 
+// TestRefusedMessagesComeBack checks that the sender of a refused message gets its words and its first bytes, and
+// that the receiver keeps no message that was sent after a refused one, although a shorter message would find space.
+func TestRefusedMessagesComeBack(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	sender, receiver := &actorReceiver{}, &actorReceiver{}
+	e := w.engines[0]
+	e.SetActorReceiver(sender)
+	l, err := e.NewStream(1, nil, nil, nil)
+	require.NoError(t, err)
+	const kept = (4 << 20) / (4000 + 448)
+	body := make([]byte, 4000)
+	for i := range body {
+		body[i] = byte(i)
+	}
+	send := func(i int, body []byte) {
+		words := engine.ActorMessage{Stream: l.Number(), Tag: 1<<31 - 1, Type: 1<<32 - 1, ID: uint32(i)}
+		_, err := e.SendActorMessage(l, words, body[:1], body[1:], 0)
+		require.NoError(t, err)
+	}
+	for i := range kept + 1 {
+		send(i, body)
+	}
+	send(kept+1, []byte("xy"))
+	var back []returned
+	soonTrue(t, func() bool {
+		_ = e.Await(none, func() bool { back = sender.returned; return true }, "look")
+		w.engines[1].Poll()
+		return len(back) == 2
+	})
+	for i, want := range []string{string(body[:engine.RefusedMax]), "xy"} {
+		require.Equal(t, want, back[i].body)
+		require.Equal(t, engine.ActorMessage{Stream: l.Number(), Tag: 1<<31 - 1, Type: 1<<32 - 1, ID: uint32(kept + i)}, back[i].words)
+	}
+	w.engines[1].SetActorReceiver(receiver)
+	require.Equal(t, kept, receiver.count())
+}
+
 // TestActorMessagesDoNotWaitForEver checks a rank without an actor receiver after the time limit.
 // Messages that have waited are refused, later messages are refused at once, messages without a
 // stream are dropped, and ends of streams are answered. A later actor receiver must still get

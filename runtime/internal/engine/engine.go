@@ -44,8 +44,8 @@ type Config struct {
 	// belongs to every context. Member is called with the engine's lock held.
 	Member func(context uint32, peer int) bool
 	// Lost is called once for every peer that is down. Lost has to reclaim the memory that was
-	// handed over to the peer. Lost is called with the engine's lock held and must not call the
-	// engine. It may be nil.
+	// handed over to the peer, but not before the peer's process has ended. Lost is called with the
+	// engine's lock held and must not call the engine. It may be nil.
 	Lost func(peer int, cause error)
 	// Release is called when a rank, the argument holder, returns memory of this rank that was
 	// handed over to it. It is also called when the engine has transferred the bytes of the memory
@@ -327,6 +327,7 @@ func (e *Engine) end() bool {
 	e.mail.batches.stop()
 	e.mail.early.stop()
 	e.obey(e.token.Close())
+	e.disarm() // now, because the caller closes the transports before a sleeping goroutine may run
 	e.workers.close()
 	return e.background.started
 }

@@ -107,3 +107,23 @@ func (e *Engine) HoldBatches(timer bool) {
 // Crowded reports whether a goroutine is parked. The caller must hold the engine's lock. A function
 // that is passed to Await is called with the lock held.
 func (e *Engine) Crowded() bool { return e.token.Crowded() }
+
+// EndWaitWithBatch begins a wait, which takes the poll token from a sleeping goroutine, sends two actor messages, the
+// second of which opens a batch, and ends the wait.
+func (e *Engine) EndWaitWithBatch(l *Stream) {
+	e.lock()
+	defer e.unlock()
+	w := e.newWaiter()
+	if !e.begin(w) {
+		panic("another goroutine polls")
+	}
+	e.mail.batches.within = time.Hour
+	message := ActorMessage{Stream: l.number}
+	e.post(l.peer, message.words(0), nil)
+	if !e.batch(l.peer, message, nil, nil) {
+		panic("no batch was opened")
+	}
+	w.fired = true
+	e.obey(e.token.End(&w.place))
+	e.freeWaiter(w)
+}

@@ -26,7 +26,7 @@ const (
 	kindNotice                    // for Config.Notice; the tag is the number, the body the text
 	kindActor                     // for the ActorReceiver, see stream.go; with flagKey the body begins with an envelope
 	kindGrant                     // new limit of a stream; the context is the number of the stream, the id the limit
-	kindRefuse                    // an actor message was dropped; the context is the number of its stream
+	kindRefuse                    // an actor message was dropped; its words, and the first bytes of its body
 	kindBatch                     // actor messages that share a frame, see batch.go
 	kindClose                     // a stream has ended; the context is the number of the stream
 	kindClosed                    // answer to kindClose: the number of the stream may be reused
@@ -52,7 +52,7 @@ const (
 //	B     32-63  type in terms of the sender              } in bytes, 64 bits
 //	C     0-31   id: in a frame that begins or withdraws an operation, of the sender's
 //	             operation; in a frame that answers, of the addressee's operation;
-//	             kindActor and kindGrant use these bits for other data
+//	             kindActor, kindRefuse and kindGrant use these bits for other data
 //	C     32-63  limit: the cumulative credit, in bytes mod 2^32, up to which the
 //	             addressee may send to the sender of this frame
 type header struct {

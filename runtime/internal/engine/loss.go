@@ -153,6 +153,9 @@ func (e *Engine) fail(err error) {
 	})
 	e.token.Fail()
 	for w := e.blocked.head; w != nil; w = w.next {
+		if w.req == nil && !w.fired {
+			w.err = err // so that done is not called when the goroutine goes on, which may be after Close
+		}
 		e.rouse(w)
 	}
 }

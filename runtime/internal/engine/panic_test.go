@@ -80,7 +80,7 @@ func (b *bomb) Poll(h transport.Handler, n int) (int, error) {
 // These methods implement engine.ActorReceiver.
 func (b *bomb) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) { b.at("ActorMessage") }
 func (b *bomb) Credit(*engine.Stream)                                          { b.at("Credit") }
-func (b *bomb) Refused(*engine.Stream)                                         { b.at("Refused") }
+func (b *bomb) Refused(*engine.Stream, engine.ActorMessage, []byte)            { b.at("Refused") }
 func (b *bomb) Closed(int, uint32)                                             { b.at("Closed") }
 func (b *bomb) Lost(int, error)                                                { b.at("Lost of the actor receiver") }
 

@@ -128,6 +128,10 @@ func (e *Engine) meet(rank int) *peer {
 		}
 	}
 	p.ignored = p.down != nil || e.err != nil
+	if c := e.mail.actorReceiver; c != nil && p.down != nil && e.err == nil {
+		c.Lost(rank, p.down)
+		e.callServer()
+	}
 	return p
 }
 

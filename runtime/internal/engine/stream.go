@@ -25,6 +25,10 @@ import (
 // receiver has not yet returned the credit by Grant.
 const StreamWindow = 256 << 10
 
+// RefusedMax is the largest length in bytes of the part of a dropped actor message that its sender gets back
+// (ActorReceiver.Refused).
+const RefusedMax = 512
+
 // ActorMessage holds the fields of a frame's header that an actor message may use.
 type ActorMessage struct {
 	// Stream is the number of the stream at its sender, or 0 for a message without a stream.
@@ -47,12 +51,14 @@ type ActorReceiver interface {
 	Credit(l *Stream)
 	// Refused is called when the peer has dropped an actor message of the stream. Either the actor
 	// receiver of the peer was not set within the peer's Config.Early, or the peer had no space to
-	// keep the message until then.
-	Refused(l *Stream)
+	// keep the message until then. p is the dropped message. body contains its first bytes, at most
+	// RefusedMax, and is valid during the call.
+	Refused(l *Stream, p ActorMessage, body []byte)
 	// Closed is called when a stream of a peer has ended, after all actor messages of the stream.
 	// The peer may reuse the number of the stream afterwards.
 	Closed(source int, stream uint32)
-	// Lost is called once for each peer that is down, after all actor messages of the peer.
+	// Lost is called once for each peer that is down, after all actor messages of the peer. A peer that
+	// cannot be reached is down when it is first addressed.
 	Lost(peer int, cause error)
 }
 
@@ -98,8 +104,10 @@ func (e *Engine) SetActorReceiver(c ActorReceiver) {
 		c.ActorMessage(p.source, p.actorMessage, p.body, p.memory)
 	}
 	e.mail.early.stop()
-	for _, rank := range e.deaths {
-		c.Lost(rank, e.peers[rank].down)
+	for _, p := range e.peers {
+		if p != nil && p.down != nil {
+			c.Lost(p.rank, p.down)
+		}
 	}
 }
 
@@ -302,10 +310,15 @@ func (p ActorMessage) words(flags uint8) transport.Header {
 	return words(kindActor, flags, p.Stream, int32(p.Tag), Type(p.Type), p.ID, 0)
 }
 
+// actorMessage is the inverse of ActorMessage.words.
+func (h header) actorMessage() ActorMessage {
+	return ActorMessage{Stream: h.context, Tag: uint32(h.tag), Type: uint32(h.typ), ID: h.id}
+}
+
 // arriveActorMessage handles the frame of an actor message. If memory was handed over with the
 // message, it maps the memory. Then it passes the message to the actor receiver.
 func (e *Engine) arriveActorMessage(p *peer, h header, body []byte) error {
-	actorMessage := ActorMessage{Stream: h.context, Tag: uint32(h.tag), Type: uint32(h.typ), ID: h.id}
+	actorMessage := h.actorMessage()
 	var memory *Message
 	if h.flags&flagKey != 0 {
 		if len(body) < envelopeSize {

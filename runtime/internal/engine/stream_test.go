@@ -14,6 +14,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
+// returned is what the sender of a refused message gets back.
+type returned struct {
+	words engine.ActorMessage
+	body  string
+}
+
 // actorReceiver records its calls.
 type actorReceiver struct {
 	mu            sync.Mutex
@@ -21,6 +27,7 @@ type actorReceiver struct {
 	actorMessages []engine.ActorMessage
 	credits       []*engine.Stream
 	refused       []*engine.Stream
+	returned      []returned // the refused messages
 	lost          []int
 	memory        []*engine.Message
 	closed        []uint32
@@ -34,8 +41,12 @@ func (c *actorReceiver) ActorMessage(_ int, p engine.ActorMessage, body []byte, 
 	c.memory = append(c.memory, memory)
 }
 
-func (c *actorReceiver) Credit(l *engine.Stream)  { c.credits = append(c.credits, l) }
-func (c *actorReceiver) Refused(l *engine.Stream) { c.refused = append(c.refused, l) }
+func (c *actorReceiver) Credit(l *engine.Stream) { c.credits = append(c.credits, l) }
+func (c *actorReceiver) Refused(l *engine.Stream, p engine.ActorMessage, body []byte) {
+	c.refused = append(c.refused, l)
+	c.returned = append(c.returned, returned{p, string(body)})
+}
+
 func (c *actorReceiver) Closed(_ int, stream uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,6 +71,28 @@ func actorReceivers(t *testing.T, o transporttest.FakeOptions) (*world, [2]*acto
 		e.SetActorReceiver(c[i])
 	}
 	return w, c
+}
+
+// TestActorReceiverHearsOfUnreachablePeers checks that the actor receiver gets the loss of a peer that no transport
+// reaches, whether the peer is first addressed before or after the actor receiver is set.
+func TestActorReceiverHearsOfUnreachablePeers(t *testing.T) {
+	f := transporttest.NewFake(3, transporttest.FakeOptions{})
+	tr := f.Transport(0)
+	e, err := engine.New(engine.Config{
+		Size: 3, Sleeper: f.Sleeper(0), Transports: []transport.Transport{tr}, Route: func(int) transport.Transport { return nil },
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tr.Close()) }()
+	defer func() { require.NoError(t, e.Close()) }()
+	c := &actorReceiver{}
+	require.ErrorIs(t, e.Down(1), transport.ErrNotSupported)
+	e.SetActorReceiver(c)
+	require.Equal(t, []int{1}, c.lost)
+	_, err = e.NewStream(2, nil, nil, nil)
+	require.ErrorIs(t, err, transport.ErrNotSupported)
+	_, err = e.NewStream(1, nil, nil, nil)
+	require.ErrorIs(t, err, transport.ErrNotSupported)
+	require.Equal(t, []int{1, 2}, c.lost)
 }
 
 // soonTrue waits for an effect of the background goroutine.

@@ -175,6 +175,9 @@ func (e *Engine) obey(r progress.Ready) {
 	if r.Do&progress.Lend != 0 {
 		// Waits for words of memory may have begun after the sleeping goroutine's own Prepare.
 		e.sleeper.Prepare()
+		if len(e.mail.batches.open) > 0 {
+			e.sendBatches() // before the check of backlog, because the lane may refuse a frame
+		}
 		armed := len(e.backlog) == 0 && e.arm()
 		e.ask()
 		e.obey(e.token.Lent(armed))
@@ -188,7 +191,7 @@ func (e *Engine) ask() {
 	for p := e.token.Words(); p != nil; {
 		w := p.Of.(*waiter)
 		p = p.NextWord()
-		if !w.fired && w.done() {
+		if !w.fired && w.err == nil && w.done() {
 			e.fire(w)
 		}
 	}
@@ -284,9 +287,12 @@ func (e *Engine) park(w *waiter) {
 }
 
 // arm arms every transport: the transport rings the Sleeper on the next arrival. If a transport
-// already has something to poll for, arm returns false, and no transport is armed. Before that, arm
-// sends the open batches.
+// already has something to poll for, or if the engine was closed, arm returns false, and no transport
+// is armed. Before that, arm sends the open batches.
 func (e *Engine) arm() bool {
+	if e.silent {
+		return false
+	}
 	if len(e.mail.batches.open) > 0 {
 		e.sendBatches()
 	}

@@ -18,7 +18,8 @@ var ErrHead = fmt.Errorf("the name, the sender or the headers are too long for a
 
 // Kinds of actor messages. Bits 0-7 of the tag contain the kind, bits 8-30 the length of the head in
 // bytes. The body consists of the head, which may be empty, and the contents. The comment of each
-// kind describes the contents.
+// kind describes the contents. In a message of KindLarge, the contents precede the head. So the sender can read
+// the announcement of a refused message, of which it gets only the first bytes.
 const (
 	KindName   = 1 + iota // no head; the name of the actor to which the stream leads
 	KindUser              // a message of the program
@@ -38,6 +39,20 @@ func Tag(kind, head int) uint32 { return uint32(kind) | uint32(head)<<8 }
 
 // SplitTag is the inverse of Tag.
 func SplitTag(t uint32) (kind, head int) { return int(t & 0xff), int(t >> 8) }
+
+// Split splits the body of a message with the tag t. If the body is too short, whole is false. In this case, head and
+// contents are nil, except in a message of KindLarge whose announcement is complete.
+func Split(t uint32, body []byte) (kind int, head, contents []byte, whole bool) {
+	kind, n := SplitTag(t)
+	switch {
+	case kind != KindLarge && n <= len(body):
+		return kind, body[:n], body[n:], true
+	case kind == KindLarge && len(body) >= announcementSize:
+		contents, head = body[:announcementSize], body[announcementSize:]
+		return kind, head, contents, len(head) == n
+	}
+	return kind, nil, nil, false
+}
 
 // Head is the head of a message. All of its parts are optional. The encoding of a head without any part is
 // empty. The encoding of any other head is

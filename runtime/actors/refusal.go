@@ -1,0 +1,80 @@
+package actors
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// refusal is the report that a peer has dropped an actor message of a stream, because the peer has no actors.
+type refusal struct {
+	stream *engine.Stream
+	words  engine.ActorMessage
+	body   []byte // the first bytes of the message's body, at most engine.RefusedMax
+}
+
+// Refused implements engine.ActorReceiver.
+func (p *inbound) Refused(l *engine.Stream, w engine.ActorMessage, body []byte) {
+	p.queue.add(&arrival{kind: arrivalRefused, message: &refusal{l, w, bytes.Clone(body)}})
+}
+
+// refused handles a refusal. The dropped message may have been the first one of the stream, which contains the
+// name of the actor, and its credit does not return. Therefore the next message makes a new stream.
+func (l *remoteEntry) refused(s *System, m *refusal) {
+	// The dropped message may have been a definition. The definitions are also forgotten after any other message,
+	// because the method define may have added the type only after the refusal of its definition was handled.
+	s.inbound.announced[l.key.rank].Clear()
+	// The stream is removed from the entry first and then from the remote, because a remote without a
+	// stream takes the stream of its entry.
+	if l.stream.CompareAndSwap(m.stream, nil) {
+		s.engine.CloseStream(m.stream)
+	}
+	s.mu.Lock()
+	r := l.remote.Value()
+	s.mu.Unlock()
+	if r != nil {
+		r.stream.CompareAndSwap(m.stream, nil)
+		defer r.drain()
+	}
+	kind, head, contents, whole := codec.Split(m.words.Tag, m.body)
+	switch kind {
+	case codec.KindLarge:
+		if _, tag, err := codec.ParseAnnouncement(contents); err == nil {
+			s.inbound.transfers.cancel(l.key.rank, tag)
+		}
+	case codec.KindUser, codec.KindSystem:
+	default: // the other kinds contain nothing of the program
+		return
+	}
+	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
+	var sender *actor.PID // nil also if the peer has not returned the whole head
+	if h, err := codec.ParseHead(head); whole && err == nil && h.HasSender {
+		sender = s.inbound.sender(s.Rank(), h)
+	}
+	switch {
+	case kind != codec.KindSystem:
+		l.unsent(s, sender, whole, why)
+	case m.words.Type == codec.NumberWatch:
+		s.endWatches(l.key, sender)
+	case m.words.Type == codec.NumberStop:
+		s.deadLetter(l.key.pid(), &actor.Stop{}, why)
+	}
+}
+
+// unsent makes a message of the program that the peer has dropped a dead letter. If it was the request of a future,
+// the request ends. If the sender is not known, because known is false, all requests to the actor end.
+func (l *remoteEntry) unsent(s *System, sender *actor.PID, known bool, why error) {
+	asks := s.isFuture(sender)
+	if asks || !known {
+		s.unanswered(why, func(one openRequest) bool {
+			return one.rank == l.key.rank && one.id == l.key.id && (!known || one.future.Id == sender.Id)
+		})
+	}
+	if !asks {
+		s.deadLetter(l.key.pid(), &actor.MessageEnvelope{Sender: sender}, why)
+	}
+}
