@@ -18,8 +18,8 @@ type Codec[T any] = runtime.Codec[T]
 // preferably in an init function. A second call has no effect. The name of the type, and for plain
 // data its layout, must be the same at sender and receiver. RegisterType panics if another type with the
 // same name is registered. Types of packages have unique names, as the names contain the path of the
-// package; types that are declared in functions can have the same name. RegisterType also panics if the
-// process has more than 1024 types of messages; T and *T are two types.
+// package; types that are declared in functions can have the same name. RegisterType also panics if T is an
+// interface, and if the process has more than 1024 types of messages; T and *T are two types.
 func RegisterType[T any]() { codec.Register[T]() }
 
 // RegisterCodec registers T and *T like RegisterType, but with the codec c of the program. It also calls

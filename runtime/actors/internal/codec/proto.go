@@ -57,7 +57,7 @@ func find(name, layout string) *Type {
 	}
 	switch {
 	case c == nil:
-		return &Type{Name: name + " is not known to the receiver"}
+		return &Type{Name: name + " is not known to the receiver, which must register it, too"}
 	case c.Layout != layout:
 		return &Type{Name: name + " has another layout at the receiver: " + c.Layout + " there, " + layout + " at the sender"}
 	}

@@ -78,6 +78,9 @@ func RegisterCodec[T any](c Codec[T]) {
 // register names and adds the Types of T (plain) and *T (pointer).
 func register[T any](plain, pointer *Type) {
 	t := reflect.TypeFor[T]()
+	if t.Kind() == reflect.Interface {
+		panic(fmt.Sprintf("actors: %v is an interface: register the types of the messages", t))
+	}
 	plain.Name = value.TypeName(t)
 	pointer.Name = "*" + plain.Name
 	if add(t, plain, false) == nil || add(reflect.PointerTo(t), pointer, false) == nil {

@@ -265,7 +265,7 @@ func TestDefinitions(t *testing.T) {
 	require.Nil(t, d.Copied(c.Number))
 	require.NoError(t, d.Define(900, append([]byte{3, 0}, "foobar"...)))
 	_, err = d.Type(900)
-	require.EqualError(t, err, "type is not registered, see actors.RegisterType: foo is not known to the receiver")
+	require.EqualError(t, err, "type is not registered, see actors.RegisterType: foo is not known to the receiver, which must register it, too")
 	require.Nil(t, d.Copied(900))
 	_, err = d.Type(899)
 	require.ErrorIs(t, err, codec.ErrMalformed, "not defined, though a later one is")
@@ -327,6 +327,7 @@ func TestNamesOfTypes(t *testing.T) {
 		require.Nil(t, codec.Of(local{}))
 	}()
 	require.NotNil(t, codec.Of(local{}))
+	require.PanicsWithValue(t, "actors: fmt.Stringer is an interface: register the types of the messages", codec.Register[fmt.Stringer])
 }
 
 // TestAnnounced checks that a type is defined to a peer once, and again after all definitions
