@@ -3,6 +3,7 @@ package codec_test
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	html "html/template"
 	"testing"
 	text "text/template"
