@@ -17,8 +17,8 @@ var errSplit = errors.New("bytes cross chunks that were made separately")
 // localArena is an arena on the heap. Its chunks are allocated when bytes in them are
 // requested.
 type localArena struct {
-	// mu guards chunks. The owner and its peers look chunks up and add chunks. Only the owner
-	// removes chunks.
+	// mu guards chunks. The owner and its peers look chunks up and add chunks. The owner may
+	// replace chunks, see createAll.
 	mu sync.RWMutex
 	// chunks maps the number of a chunk to its memory.
 	chunks map[uint64]localChunk
@@ -95,19 +95,15 @@ func (a *localArena) find(off uint64, n int) []byte {
 	return c.span[start : start+uint64(n) : start+uint64(n)]
 }
 
-// discard clears [off, off+n) and removes the chunks that lie wholly in this range.
+// discard clears [off, off+n). It does not remove chunks that lie wholly in this range, because the
+// owner and its peers may still have slices of these chunks, which must remain the same memory.
 func (a *localArena) discard(off uint64, n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for at, end := off, off+uint64(n); at < end; {
 		c := at / localChunkBytes
 		stop := min(end, (c+1)*localChunkBytes)
-		chunk, ok := a.chunks[c]
-		switch {
-		case !ok:
-		case stop-at == localChunkBytes:
-			delete(a.chunks, c)
-		default:
+		if chunk, ok := a.chunks[c]; ok {
 			base := chunk.first * localChunkBytes
 			clear(chunk.span[at-base : stop-base])
 		}

@@ -161,7 +161,13 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 		}
 		return
 	}
-	if front+back < total || !op.shared.finished(back) {
+	if front+back < total {
+		return
+	}
+	if !op.shared.finished(back) {
+		if op.idle++; op.idle >= idleTaken {
+			op.stall()
+		}
 		return
 	}
 	op.attended = back > 0

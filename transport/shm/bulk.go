@@ -53,9 +53,14 @@ type bulkOp struct {
 	asked, pieces int
 	waiting       bool
 	// restart is true if direct copies were refused in the middle of the operation, so that the
-	// operation has to begin again. idle counts consecutive steps without an answer of the owner.
-	restart bool
+	// operation has to begin again. readDirectly is true if this rank has read bytes of a staged
+	// operation directly, so that the owner has not checked the key for these bytes.
+	restart, readDirectly bool
+	// idle counts the steps in which this rank waited for the owner: in a staged operation, the
+	// consecutive steps without an answer. stalled is true if the owner has stopped in the middle of
+	// its copy, see stall.
 	idle    int
+	stalled bool
 	// begun is true when the copying method has been chosen and stored in the field way. The field
 	// began is the time of this choice. began is zero if the time of the operation is not measured.
 	// attended is true if the owner took part in the operation.

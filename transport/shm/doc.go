@@ -36,7 +36,8 @@
 //	piped   the owner, if it polls, fills staging buffers and the reader empties
 //	        them; the reader copies directly the pieces that the owner does not fill
 //
-// With each method, a Get also completes if the owner does not poll.
+// With each method, a Get also completes if the owner does not poll. If the owner is stopped in the
+// middle of its copy, the Get waits for it.
 //
 // The two system calls name a process by its ID, which the kernel can reuse after the process was
 // reaped. A word of random bits in the private memory of a peer proves that the ID still names the

@@ -266,6 +266,34 @@ func TakeTickets(t *Transport) {
 	}
 }
 
+// AnswerTickets answers the tickets that TakeTickets has marked, as if the owners had copied.
+func AnswerTickets(t *Transport) {
+	for k := range t.bulk.tickets {
+		asked := t.bulk.tickets[k].sequence << 8
+		atomic.CompareAndSwapUint64(ticketWord(t.control, k), asked|codeTaken, asked|codeDone)
+	}
+}
+
+// TakeChunk claims a chunk of each shared Get of a transport from which the owner has claimed none, as if the owner had
+// begun to copy.
+func TakeChunk(t *Transport) {
+	for _, op := range t.bulk.ops {
+		if d := op.shared.desc; d.words != nil && atomic.LoadUint64(d.word(descClaims))/claimBack&claimMask == 0 {
+			claimChunk(d.word(descClaims), claimBack, op.shared.sequence, chunks(len(op.buf)))
+		}
+	}
+}
+
+// GiveChunks marks the chunks that TakeChunk has claimed as copied.
+func GiveChunks(t *Transport) {
+	for _, op := range t.bulk.ops {
+		if d := op.shared.desc; d.words != nil {
+			_, back, _ := parseClaims(atomic.LoadUint64(d.word(descClaims)))
+			atomic.StoreUint64(d.word(descDone), back)
+		}
+	}
+}
+
 // TakenBack returns how many tickets a transport has taken back.
 func TakenBack(t *Transport) (n int) {
 	for k := range t.bulk.tickets {

@@ -1,6 +1,7 @@
 package shm_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,4 +98,26 @@ func TestPeerReplacesNoChunk(t *testing.T) {
 	require.NoError(t, err)
 	third[0] = 7
 	require.Equal(t, byte(7), own(2 * chunk)[0])
+}
+
+// Bytes of an arena that were discarded are zeros in the slices that the owner already has, and these slices are the
+// memory that peers map. The bytes are whole chunks of an arena on the heap, and a part of a chunk.
+func TestDiscardedBytesRemainTheSameMemory(t *testing.T) {
+	const chunk = 4 << 20
+	for name, ts := range map[string][]*shm.Transport{"heap": local(t, 2, false), "mapped": pair(t)} {
+		for _, n := range []int{4096, chunk, 2*chunk + 4096} {
+			a := ts[1].Arena()
+			own, err := a.Bytes(0, 3*chunk)
+			require.NoError(t, err)
+			for i := range own {
+				own[i] = 1
+			}
+			require.NoError(t, a.Discard(0, n))
+			theirs, err := endpointTo(t, ts[0], 1).Map(a.Key(0), 3*chunk)
+			require.NoError(t, err)
+			require.Same(t, &own[0], &theirs[0], "%s, %d bytes", name, n)
+			require.Equal(t, n, bytes.Count(own, []byte{0}), "%s, %d bytes", name, n)
+			require.Equal(t, byte(1), own[n])
+		}
+	}
 }

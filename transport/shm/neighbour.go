@@ -12,7 +12,10 @@ import (
 // change, and no message announces the change. Ring may be called from any goroutine. It does
 // nothing for a rank of another node.
 func (t *Transport) Ring(peer int) {
-	if s := t.slot(peer); s >= 0 {
+	switch s := t.slot(peer); {
+	case s == t.cfg.LocalRank:
+		t.bell.Ring() // the bell of a rank that is alone is not in node memory, see channelSleeper
+	case s >= 0:
 		t.node.bell(s).Ring()
 	}
 }

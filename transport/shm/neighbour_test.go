@@ -47,6 +47,19 @@ func TestRingEndsTheSleepOfAnotherRank(t *testing.T) {
 	<-slept
 }
 
+// Transport.Ring of the rank itself ends the Sleep of the rank's goroutines, whichever Sleeper they use.
+func TestRingEndsTheSleepOfTheRankItself(t *testing.T) {
+	for _, cfg := range []shm.Config{{}, {Connected: true}, {Alone: true}} {
+		ts, node := mapped(t, 1, cfg)
+		s := ts[0].Sleeper()
+		ticket := s.Prepare()
+		ts[0].Ring(0)
+		s.Sleep(ticket, -1) // returns, because it was rung since Prepare
+		require.NoError(t, ts[0].Close())
+		require.NoError(t, node.Close())
+	}
+}
+
 // Shared returns the memory that a key of any rank's arena names, and an error for a wrong rank,
 // token or range.
 func TestSharedReachesTheMemoryOfAnyRank(t *testing.T) {

@@ -280,7 +280,7 @@ func (t *Transport) note(slot int, kind uint8, h transport.Header) bool {
 
 // Arm implements transport.Transport.
 func (t *Transport) Arm() bool {
-	if t.closed || t.news.Load() || t.bulk.restless() {
+	if t.closed || t.news.Load() || t.restless() {
 		return false
 	}
 	t.returnRings()

@@ -117,11 +117,18 @@ func (t *Transport) stepStaged(op *bulkOp, left *int) {
 		op.waiting = false
 		t.fillIn(op, before == op.done, left)
 	}
+	if op.err != nil {
+		t.withdraw(op)
+	}
 	op.finished = op.finished || op.pieces == 0 && !op.restart && (op.err != nil || op.done == total)
+	if op.finished && op.err == nil && op.readDirectly {
+		t.verify(op)
+	}
 }
 
 // fillIn copies a piece directly if the owner has not answered for idleAsked or idleTaken steps.
-// idle is true if this step had no answer.
+// If the owner has taken all pieces that are left, the operation waits for the answers. idle is true
+// if this step had no answer.
 func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 	if !idle {
 		op.idle, op.attended = 0, true
@@ -137,28 +144,38 @@ func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 	if op.idle < limit || *left <= 0 {
 		return
 	}
-	if start, end, ok := t.nextDirect(op); ok {
-		t.copyChunk(op, start, end, left)
-		op.done += end - start
-		op.restart = op.err == nil && !op.e.reach.direct
+	start, end, ok := t.nextDirect(op)
+	if !ok {
+		op.waiting = true
+		op.stall()
+		return
 	}
+	op.readDirectly = true
+	t.copyChunk(op, start, end, left)
+	op.done += end - start
+	op.restart = op.err == nil && !op.e.reach.direct
 }
 
 // restarted resets an operation if direct copies were refused in the middle of the operation. The
 // operation then begins again without direct copies. restarted returns false while the owner may
 // still write to buffers of the operation.
 func (t *Transport) restarted(op *bulkOp) bool {
+	t.withdraw(op)
+	if op.pieces > 0 {
+		return false
+	}
+	op.restart, op.way, op.readDirectly = false, wayAlone, false
+	op.asked, op.done, op.err = 0, 0, nil
+	return true
+}
+
+// withdraw takes the tickets of all pieces of an operation back that the owner has not taken.
+func (t *Transport) withdraw(op *bulkOp) {
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == op {
 			t.takeBack(op, k)
 		}
 	}
-	if op.pieces > 0 {
-		return false
-	}
-	op.restart, op.way = false, wayAlone
-	op.asked, op.done, op.err = 0, 0, nil
-	return true
 }
 
 // takeBack takes the ticket of a piece back. It returns false if the owner has already taken the
@@ -353,30 +370,4 @@ func (b *bulk) reap(e *endpoint) {
 			b.tickets[k].lost = nil
 		}
 	}
-}
-
-// restless reports whether bulk operations can advance without an arrival.
-func (b *bulk) restless() bool {
-	if len(b.serves) > 0 || len(b.helps) > 0 {
-		return true
-	}
-	for _, op := range b.ops {
-		if !op.waiting || op.finished {
-			return true
-		}
-	}
-	return false
-}
-
-// answered reports whether an owner has written a ticket that is in use.
-func (t *Transport) answered() bool {
-	for k := range t.bulk.tickets {
-		if t.bulk.tickets[k].op == nil {
-			continue
-		}
-		if code := atomic.LoadUint64(ticketWord(t.control, k)) & codeMask; code == codeDone || code == codeBadKey {
-			return true
-		}
-	}
-	return false
 }

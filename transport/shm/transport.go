@@ -294,8 +294,10 @@ func (t *Transport) Conceal(k transport.Key) error {
 // Transport of the node was closed.
 func (t *Transport) Discard() { t.node.Discard() }
 
-// Close implements transport.Transport. A peer that sends after Close gets an error. Peers can
-// still read the messages that this rank has sent before Close.
+// Close implements transport.Transport. A peer whose lane is in this rank's inbox gets an error when
+// it sends after Close. A peer whose lane is in a ring gets an error only when the ring is full,
+// because it checks the state of this rank only then. Peers can still read the messages that this
+// rank has sent before Close.
 func (t *Transport) Close() error {
 	if t.closed {
 		return t.failure("close", -1, transport.ErrClosed)

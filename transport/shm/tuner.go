@@ -179,5 +179,11 @@ func (t *Transport) judge(op *bulkOp) {
 // contends reports whether the later operations in the queue must wait for the end of this one. They
 // must wait for a Get in which the owner takes part, because the time of this Get is measured.
 func (op *bulkOp) contends() bool {
-	return op.way != wayAlone && !op.finished && op.e.reach.direct && !op.e.t.dead[op.e.slot]
+	return op.way != wayAlone && !op.finished && op.err == nil && !op.stalled &&
+		op.e.reach.direct && !op.e.t.dead[op.e.slot]
 }
+
+// stall notes that the owner has not continued its copy for idleTaken steps. It may be stopped, for an
+// unlimited time. The later operations, which may be on other peers, do not wait for it any longer, and
+// the time of the Get is not recorded.
+func (op *bulkOp) stall() { op.stalled, op.began = true, time.Time{} }
