@@ -55,8 +55,9 @@ const (
 	// FirstShrunk is the lowest number that a Council gives to a communicator. Ranks agree
 	// among themselves on lower numbers.
 	FirstShrunk = 1 << 29
-	// lastShrunk is the highest number that a Council gives to a communicator.
-	lastShrunk = 1<<30 - 1
+	// LastShrunk is the highest number that a Council gives to a communicator. A rank multiplies a number by its
+	// contexts of a communicator, and the product must fit into 32 bits.
+	LastShrunk = 1<<29 + 1<<28 - 1
 	// revokedMost is the number of revocations that are remembered. If a revocation is repeated after this
 	// number of other revocations, it is passed on to the ranks again, which is harmless.
 	revokedMost = 1 << 12
@@ -237,7 +238,7 @@ func (c *Council) decide(key round, k *count) *Decision {
 	}
 	if k.purpose == PurposeShrink {
 		d.Number = c.next
-		if c.next++; c.next > lastShrunk {
+		if c.next++; c.next > LastShrunk {
 			c.next = FirstShrunk
 		}
 	}

@@ -187,7 +187,7 @@ func (w *actorPort) Bytes(message any) ([]byte, bool) {
 		return nil, false
 	}
 	b := &m.buffer
-	return b.lease.Bytes, b.world != nil && b.end == bufferLives
+	return b.lease.Bytes, b.world == (*World)(w) && b.end == bufferLives
 }
 
 // Give implements port.World.

@@ -33,6 +33,10 @@ const proposalWords = 4
 // words, and returns the words of all ranks as allgather does. The number is claimed: the caller
 // makes a communicator with it or releases it.
 //
+// If run fails, it returns the number 0, except if this rank has voted for a number: then run returns this number
+// and the words. Other ranks may have got all votes, and have made the communicator. The caller makes it, too, and
+// passes it to Comm.made, which breaks it.
+//
 // Every rank proposes the numbers that are free at this rank, and all ranks compute the lowest number
 // that is free at all of them. Meanwhile, another goroutine of some rank may have taken this number
 // for another communicator. So each rank reports whether it could claim the number. If one rank could
@@ -66,10 +70,11 @@ func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error
 		}
 		votes, err := a.gather([]uint64{refused})
 		if err != nil {
-			if claimed {
-				known.abandon(number)
+			if !claimed {
+				return 0, nil, err // no rank makes a communicator with this number
 			}
-			return 0, nil, err
+			known.stamp(number, first)
+			return number, got, err
 		}
 		for _, v := range votes {
 			refused |= v

@@ -40,8 +40,10 @@ type memory struct {
 	// mu guards the fields below. The engine's lock may be held when mu is taken, and the arena's
 	// mutex may be taken while mu is held.
 	mu sync.Mutex
-	// down holds the cause of the loss of each rank that is down, by world rank.
+	// down holds the cause of the loss of each rank that is down, by world rank. gone has the ranks
+	// whose processes have ended. A rank that is down may live.
 	down map[int]error
+	gone map[int]bool
 	// parts are the parts of freed Shareds that other members may still use. freed is len(parts),
 	// to be read without mu.
 	parts []part
@@ -69,7 +71,7 @@ func newMemory(node neighbours, own transport.Arena, rank int, private, guarded 
 	}
 	return &memory{
 		arena: arena.New(own, cfg), node: node,
-		base: own.Key(0).Addr, down: make(map[int]error),
+		base: own.Key(0).Addr, down: make(map[int]error), gone: make(map[int]bool),
 	}
 }
 
@@ -84,13 +86,29 @@ func (m *memory) sleeper(s transport.Sleeper, home *affinity.Home) transport.Sle
 // nothing. released may be called with the engine's lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
-// lost takes back the leases of a rank that is down. lost may be called with the engine's lock held.
+// lost records that a rank is down. lost may be called with the engine's lock held.
 func (m *memory) lost(rank int, cause error) {
-	m.arena.TakeBack(rank)
 	m.mu.Lock()
 	m.down[rank] = cause
+	m.takeBack(rank)
 	m.mu.Unlock()
 	m.losses.Add(1)
+}
+
+// ended records that the process of a rank has ended. ended may be called with the engine's lock held.
+func (m *memory) ended(rank int) {
+	m.mu.Lock()
+	m.gone[rank] = true
+	m.takeBack(rank)
+	m.mu.Unlock()
+}
+
+// takeBack takes back the leases of a rank if its process has ended and it is down. Before the rank is
+// down, this rank may still send to it. mu is held.
+func (m *memory) takeBack(rank int) {
+	if m.gone[rank] && m.down[rank] != nil {
+		m.arena.TakeBack(rank)
+	}
 }
 
 // lossOf returns why a rank is down, or nil.
@@ -133,7 +151,7 @@ func (m *memory) sweep() {
 	defer m.mu.Unlock()
 	kept := m.parts[:0]
 	for _, p := range m.parts {
-		if !p.unused(m.down) {
+		if !p.unused(m.gone) {
 			kept = append(kept, p)
 			continue
 		}

@@ -12,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
@@ -141,6 +144,40 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 		require.Zero(t, leases(w), "a rank that is down holds no lease")
 		return nil
 	})
+}
+
+// A rank that was declared lost because it damaged shared memory may live. It keeps the Buffer that it holds, and the
+// parts of Shareds that it uses, until the launcher reports that its process has ended.
+func TestLostHolderKeepsItsMemoryWhileItMayLive(t *testing.T) {
+	for _, why := range []error{transport.ErrDamaged, engine.ErrProtocol} {
+		everywhere(t, 2, func(w *World) error {
+			c := w.Comm()
+			s, err := NewShared(c, 8)
+			if err != nil {
+				return err
+			}
+			if w.Rank() == 1 {
+				m, err := RecvMessage(c, 0, 0)
+				require.NoError(t, err)
+				require.Len(t, m.Bytes(), 1<<20)
+				for s.Word(1, 0).Load() == 0 { // no message of rank 0 arrives here any more
+					goruntime.Gosched()
+				}
+				return nil
+			}
+			b, err := Alloc[byte](w, 1<<20)
+			require.NoError(t, err)
+			require.NoError(t, SendBuffer[byte](c, b, 1, 0))
+			go w.engine.MarkDown(1, why)
+			require.ErrorIs(t, s.Await(c, s.Word(0, 0), 1), why)
+			s.Word(1, 0).Store(1)
+			require.NoError(t, s.Close())
+			require.Equal(t, 2, leases(w))
+			w.notice(bootstrap.Notice{Kind: bootstrap.PeerDown, Rank: 1, Cause: "killed"})
+			require.Zero(t, leases(w))
+			return nil
+		})
+	}
 }
 
 // Shared memory keeps its lease until every member has closed it.

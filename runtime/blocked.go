@@ -85,6 +85,7 @@ func (w *World) notice(n bootstrap.Notice) {
 	case bootstrap.PeerDown:
 		w.deaths.announce(n.Rank, causeError(n.Cause))
 		w.engine.MarkDown(n.Rank, causeError(n.Cause))
+		w.memory.ended(n.Rank)
 	case bootstrap.Decided:
 		w.decided(n.Decision)
 	case bootstrap.Revoked:

@@ -11,13 +11,16 @@ import (
 
 // broken marks a communicator as broken at this rank and ends its operations. For an Intercomm it
 // does the same to the communicator of this rank's own group. If the communicator has failed
-// before, broken changes nothing. Otherwise, if notice is not nil, the other members are notified
-// in two ways: by the launcher and by messages. The launcher notifies them even if this rank ends
-// now. The messages may be faster.
+// before, broken changes nothing here. If notice is not nil and the communicator was not broken before, the
+// other members are notified in two ways: by the launcher and, unless this rank has closed the communicator, by
+// messages. The launcher notifies them even if this rank ends now. The messages may be faster.
 func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
 	core.breaking.Lock()
 	defer core.breaking.Unlock()
 	if !core.failure.CompareAndSwap(nil, &commFailure{why}) {
+		if notice != nil && !core.broken.Load() { // closed since Break has looked
+			w.revoke(core, notice)
+		}
 		return
 	}
 	core.broken.Store(true)

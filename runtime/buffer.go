@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// ErrBuffer is the error of using a Buffer that was given away or closed.
+// ErrBuffer is the error of using a Buffer that was given away or closed, or that belongs to another
+// World, for example to the World of an earlier generation of the job.
 var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 
 // Buffer is memory whose ownership can be transferred: SendBuffer transfers it to another rank,
@@ -120,7 +121,7 @@ func (b *Buffer) dead() error {
 // waits for the receiver. When it has returned, the Buffer is dead. The memory returns to this rank
 // when the receiver releases it or, between nodes, when the receiver has received the bytes. Any
 // receive can match the message; RecvMessage receives it without a copy. After an error the Buffer
-// still belongs to the caller.
+// still belongs to the caller. The error is ErrBuffer if the Buffer belongs to another World than c.
 //
 // If the Buffer came with a message, its memory may belong to another rank. SendBuffer then first
 // copies the contents to memory of this rank's arena.
@@ -136,6 +137,9 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 	to, err := c.destination(e, dest, tag)
 	if err != nil {
 		return err
+	}
+	if b.world != c.core.world {
+		return callsite.At(fmt.Errorf("%w: its World is not that of the communicator", ErrBuffer))
 	}
 	if e.size == 0 && len(b.lease.Bytes) > 0 || e.size > 0 && len(b.lease.Bytes)%e.size != 0 {
 		return callsite.At(fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrArgument, len(b.lease.Bytes), e.size))

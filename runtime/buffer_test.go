@@ -76,6 +76,35 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 	}))
 }
 
+// SendBuffer refuses a Buffer of another World, also if a Buffer of its own World has the same place in its arena. Both
+// Buffers stay usable.
+func TestBufferOfAnotherWorldIsRefused(t *testing.T) {
+	foreign := make(chan *runtime.Buffer, 1)
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		own, err := runtime.Alloc[byte](w, 1000)
+		require.NoError(t, err)
+		defer own.Close()
+		if c.Rank() == 1 {
+			foreign <- own
+			return acknowledged(c, 0)
+		}
+		defer func() { require.NoError(t, acknowledge(c, 1)) }()
+		theirs := <-foreign
+		copy(own.Bytes(), "own")
+		copy(theirs.Bytes(), "theirs")
+		require.ErrorIs(t, runtime.SendBuffer[byte](c, theirs, 0, 3), runtime.ErrBuffer)
+		require.ErrorIs(t, runtime.SendBuffer[byte](c, theirs, runtime.ProcNull, 3), runtime.ErrBuffer)
+		require.NoError(t, runtime.SendBuffer[byte](c, own, 0, 3))
+		m, err := runtime.RecvMessage(c, 0, 3)
+		require.NoError(t, err)
+		defer m.Close()
+		require.Equal(t, "own", string(m.Bytes()[:3]))
+		require.Equal(t, "theirs", string(theirs.Bytes()[:6]))
+		return nil
+	}))
+}
+
 // A SendBuffer that is refused because of its arguments leaves the Buffer usable. A Buffer that is
 // sent to ProcNull is dead.
 func TestRefusedBufferStaysAlive(t *testing.T) {

@@ -32,25 +32,28 @@ func (c *Comm) CreateCart(dims []int, periods []bool, reorder bool) (*Cart, erro
 	}
 	// The members agree before the arguments are checked: if arguments differ, every member gets an error.
 	number, nodes, err := c.agreeOn("CreateCart", tagCart, []any{dims, periods, reorder}, uint64(c.core.world.NodeRank()))
-	if err != nil {
+	if number == 0 {
 		return nil, err
 	}
-	g, err := newGrid(dims, periods)
-	if err == nil && g.points() > c.size {
-		err = fmt.Errorf("%w: a grid of %v has %d points, communicator %s has %d ranks", ErrArgument, dims, g.points(), c.core.name, c.size)
+	g, wrong := newGrid(dims, periods)
+	if wrong == nil && g.points() > c.size {
+		wrong = fmt.Errorf("%w: a grid of %v has %d points, communicator %s has %d ranks", ErrArgument, dims, g.points(), c.core.name, c.size)
 	}
-	if err != nil {
+	if wrong != nil {
 		c.core.world.comms.release(number)
-		return nil, callsite.At(err)
+		if err != nil {
+			return nil, c.giveUp("CreateCart", err)
+		}
+		return nil, callsite.At(wrong)
 	}
 	points := g.points()
 	order := identityOrder(points)
 	if reorder {
 		order = g.place(nodes)
 	}
-	made := c.arrange(number, ".cart", order, cartTopology{g})
+	made, err := c.made("CreateCart", c.arrange(number, ".cart", order, cartTopology{g}), err)
 	if made == nil {
-		return nil, nil
+		return nil, err
 	}
 	return &Cart{made, g}, nil
 }
@@ -110,11 +113,14 @@ func (t *Cart) Sub(keep []bool) (*Cart, error) {
 		return nil, callsite.At(err)
 	}
 	number, _, err := t.agreeOn("Sub", tagCart, keep)
-	if err != nil {
+	if number == 0 {
 		return nil, err
 	}
 	if len(keep) != len(t.grid.dims) {
 		t.core.world.comms.release(number)
+		if err != nil {
+			return nil, t.giveUp("Sub", err)
+		}
 		return nil, callsite.At(fmt.Errorf("%w: Sub of %d dimensions in a grid of %d", ErrArgument, len(keep), len(t.grid.dims)))
 	}
 	part, mine, _ := t.grid.sub(keep, t.rank)
@@ -124,7 +130,11 @@ func (t *Cart) Sub(keep []bool) (*Cart, error) {
 			order[place] = rank
 		}
 	}
-	return &Cart{t.arrange(number, ".sub", order, cartTopology{part}), part}, nil
+	made, err := t.made("Sub", t.arrange(number, ".sub", order, cartTopology{part}), err)
+	if err != nil {
+		return nil, err
+	}
+	return &Cart{made, part}, nil
 }
 
 // cartTopology is the topology of a Cart.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
@@ -44,6 +45,9 @@ const (
 )
 
 var _ = [1]struct{}{}[contextStride-flight.Contexts]
+
+// The contexts of every communicator lie below contextTask: this constant does not compile if it is negative.
+const _ = uint32(contextTask - 1 - (bootstrap.LastShrunk*contextStride + contextStride - 1))
 
 // commCore is the state that all views of a communicator share.
 type commCore struct {
@@ -85,6 +89,8 @@ type commCore struct {
 	departed map[int]bool
 	agreeing agreeing
 	mourning mourning
+	// leftovers are the streams that this rank has left early.
+	leftovers leftovers
 	// topology returns the neighbors of each rank; nil if the Comm has no topology.
 	topology topology
 	// attributes are values that libraries have stored.
@@ -294,10 +300,10 @@ func (core *commCore) has(world int) bool {
 	return ok || slices.Contains(core.allies, world)
 }
 
-// all returns the world ranks of the members. In an Intercomm, it covers both groups.
+// all returns the world ranks of the members, in a new slice. In an Intercomm, it covers both groups.
 func (core *commCore) all() []int {
 	if core.ranks != nil {
-		return append(slices.Clip(core.ranks), core.allies...)
+		return slices.Concat(core.ranks, core.allies)
 	}
 	return append(identityOrder(core.size), core.allies...)
 }

@@ -10,7 +10,8 @@ import (
 // council decides the agreements of ranks and forwards revocations. The launcher is the council of
 // ranks that are processes; localCouncil takes its place for ranks that have no launcher.
 type council interface {
-	// Vote sends this rank's vote. The decision arrives as a notice.
+	// Vote sends this rank's vote. The decision arrives as a notice. If the launcher refuses the vote
+	// (bootstrap.Council), Vote returns an error, or the rank ends.
 	Vote(v bootstrap.Vote) error
 	// Revoke notifies the other ranks of a revocation, even if this rank ends.
 	Revoke(r bootstrap.Revocation) error
@@ -56,12 +57,23 @@ func (s *localSeat) Vote(v bootstrap.Vote) error {
 	if s.council.silent(s.rank) {
 		return ErrAborted
 	}
-	s.council.up(s.rank, func() {
-		if d, err := s.council.state.Vote(s.rank, v); err == nil && d != nil {
-			s.council.decided([]*bootstrap.Decision{d})
+	c := s.council
+	var refused error
+	c.up(s.rank, func() {
+		d, err := c.state.Vote(s.rank, v)
+		switch {
+		case err != nil && c.way != nil:
+			c.worlds[s.rank].failed(err) // this rank votes no more, as after an error of the launcher's Server
+		case err != nil:
+			refused = err
+		case d != nil:
+			c.decided([]*bootstrap.Decision{d})
 		}
 	})
-	return nil
+	if c.way != nil {
+		return nil // the vote is under way
+	}
+	return refused
 }
 
 // Revoke implements council.

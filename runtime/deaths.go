@@ -1,8 +1,12 @@
 package runtime
 
 import (
+	"errors"
 	"slices"
 	"sync"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 // deaths are the losses of other ranks that this rank knows of. The launcher reports the end of
@@ -61,9 +65,19 @@ func (d *deaths) of(rank int) error {
 
 // lost handles the loss of a rank that the engine has detected. The engine's lock is held.
 func (w *World) lost(rank int, cause error) {
-	if !w.over.Load() { // after the end of the World, ranks leave it without being lost
+	over := w.over.Load() // after the end of the World, ranks leave it without being lost
+	if !over {
 		w.deaths.note(rank, cause)
 	}
 	w.memory.lost(rank, cause)
+	if !over && !mayLive(cause) {
+		w.memory.ended(rank)
+	}
 	w.revocations.lost(rank)
+}
+
+// mayLive reports whether a rank that was lost for this cause may live. Such a rank has damaged shared memory or
+// violated the protocol. If it lives, it may still access memory that was handed over to it.
+func mayLive(cause error) bool {
+	return errors.Is(cause, transport.ErrDamaged) || errors.Is(cause, engine.ErrProtocol)
 }

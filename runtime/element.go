@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"math"
 	"reflect"
 	"strconv"
 	"sync"
@@ -100,9 +101,12 @@ func makeElement(t reflect.Type, word uintptr) *element {
 	}
 	l := layout.Of(t)
 	e := &element{word: word, size: l.Size, layout: l, plain: l.Plain()}
-	if l.Kind != "" {
+	switch {
+	case l.Kind != "":
 		e.err = &ElementTypeError{Type: t.String(), Field: l.Field, Kind: l.Kind}
-	} else {
+	case l.Size > math.MaxInt32: // it does not fit into engine.Handle.Unit
+		e.err = &ElementTypeError{Type: t.String(), Kind: "type of 2 GiB or more"}
+	default:
 		e.typ = numberOf(l)
 	}
 	actual, _ := elements.LoadOrStore(t, e)

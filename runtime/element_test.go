@@ -32,6 +32,7 @@ func TestElementAcceptsWhatHasNoPointers(t *testing.T) {
 		"named": runtime.Element[named](), "nested": runtime.Element[nested](),
 		"empty struct": runtime.Element[struct{}](), "array of none": runtime.Element[[0]int](),
 		"padded": runtime.Element[padded](), "large": runtime.Element[[1 << 20]float32](),
+		"largest": runtime.Element[[1<<31 - 1]byte](),
 	} {
 		require.NoError(t, err, name)
 	}
@@ -50,6 +51,7 @@ func TestElementNamesTheFieldInTheWay(t *testing.T) {
 		field, kind string
 	}{
 		{runtime.Element[string](), "", "string"},
+		{runtime.Element[[1 << 31]byte](), "", "type of 2 GiB or more"},
 		{runtime.Element[*int](), "", "pointer"},
 		{runtime.Element[unsafe.Pointer](), "", "pointer"},
 		{runtime.Element[any](), "", "interface"},

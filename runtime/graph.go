@@ -44,21 +44,25 @@ func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []
 			return nil, callsite.At(err)
 		}
 	}
+	if err := c.core.agreeing.enter(wholeGraph); err != nil {
+		return nil, c.giveUp("CreateGraphAdjacent", err)
+	}
+	defer c.core.agreeing.leave(wholeGraph)
 	number, _, err := c.agreeOn("CreateGraphAdjacent", tagGraph, reorder)
 	if err != nil {
-		return nil, err
+		return nil, c.giveUpGraph("CreateGraphAdjacent", number, err)
 	}
 	if !reorder {
 		return c.graph(number, identityOrder(c.size), v), nil
 	}
 	lists, err := c.exchangeLists(append(v.words(), c.core.world.NodeRank()))
 	if err != nil {
-		return nil, c.giveUpNumber("CreateGraphAdjacent", number, err)
+		return nil, c.giveUpGraph("CreateGraphAdjacent", number, err)
 	}
 	all, nodes := make([]vertex, c.size), make([]uint64, c.size)
 	for rank, list := range lists {
 		if all[rank], nodes[rank], err = c.vertexOf(list); err != nil {
-			return nil, c.giveUpNumber("CreateGraphAdjacent", number, fmt.Errorf("edges of rank %d: %w", rank, err))
+			return nil, c.giveUpGraph("CreateGraphAdjacent", number, fmt.Errorf("edges of rank %d: %w", rank, err))
 		}
 	}
 	return c.reordered(number, all, nodes), nil
@@ -77,18 +81,22 @@ func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool)
 	if err != nil {
 		return nil, callsite.At(err)
 	}
+	if err := c.core.agreeing.enter(wholeGraph); err != nil {
+		return nil, c.giveUp("CreateGraph", err)
+	}
+	defer c.core.agreeing.leave(wholeGraph)
 	number, _, err := c.agreeOn("CreateGraph", tagGraph, []any{reorder, weights == nil})
 	if err != nil {
-		return nil, err
+		return nil, c.giveUpGraph("CreateGraph", number, err)
 	}
 	lists, err := c.exchangeLists(append(edges, c.core.world.NodeRank()))
 	if err != nil {
-		return nil, c.giveUpNumber("CreateGraph", number, err)
+		return nil, c.giveUpGraph("CreateGraph", number, err)
 	}
 	all, nodes := make([]vertex, c.size), make([]uint64, c.size)
 	for rank, list := range lists {
 		if err := c.checkList(list); err != nil {
-			return nil, c.giveUpNumber("CreateGraph", number, fmt.Errorf("edges of rank %d: %w", rank, err))
+			return nil, c.giveUpGraph("CreateGraph", number, fmt.Errorf("edges of rank %d: %w", rank, err))
 		}
 		nodes[rank] = uint64(list[len(list)-1])
 		for ; len(list) > edgeWords; list = list[edgeWords:] {
@@ -162,10 +170,17 @@ func (c *Comm) checkEdges(ranks, weights []int) error {
 	return nil
 }
 
-// giveUpNumber is giveUp after the members have agreed on the number of the new communicator.
-func (c *Comm) giveUpNumber(op string, number uint32, err error) error {
-	c.core.world.comms.abandon(number)
-	return c.giveUp(op, err)
+// wholeGraph is the tag under which agreeing records the making of a graph: the agreement and exchangeLists. No
+// message has this tag.
+const wholeGraph = -2
+
+// giveUpGraph ends the making of a graph that has failed with err. If number is not 0, other members may have made
+// the communicator.
+func (c *Comm) giveUpGraph(op string, number uint32, err error) error {
+	if number != 0 {
+		_, err = c.made(op, c.arrange(number, ".graph", identityOrder(c.size), graphTopology{}), err)
+	}
+	return err
 }
 
 // graph makes the communicator. order[i] is the rank in c of the member that gets the new rank i. The

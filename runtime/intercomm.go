@@ -96,17 +96,20 @@ func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, 
 	c := b.local
 	a := agreement{comm: c, ranks: ranks, rank: c.rank, tag: tagInter, across: b.all}
 	number, _, err := a.run()
-	if err != nil {
+	if number == 0 {
 		return nil, b.giveUp(op, err)
 	}
-	local, err := group()
+	var local *Comm
+	if err == nil {
+		local, err = group()
+	}
 	if err != nil {
-		// Ranks of the other group may have made the Intercomm already. A break with its number
-		// notifies them.
+		// Other ranks may have made the Intercomm already. A break with its number notifies them.
+		failure := c.giveUp(op, err)
 		broken := newIntercomm(c, number, c.core.name+name, others, ranks)
 		broken.Break(err)
 		b.fail(err)
-		return nil, errors.Join(err, broken.Close())
+		return nil, errors.Join(failure, broken.Close())
 	}
 	made := newIntercomm(local, number, c.core.name+name, others, ranks)
 	return &Intercomm{made, local}, nil
@@ -221,8 +224,11 @@ func (t *Intercomm) Merge(high bool) (*Comm, error) {
 	}
 	a := agreement{comm: c, ranks: ranks, rank: c.rank, tag: tagInter, across: b.all}
 	number, _, err := a.run()
-	if err != nil {
+	if number == 0 {
 		return nil, b.giveUp("Merge", err)
+	}
+	if err != nil {
+		b.fail(fmt.Errorf("Merge: %w", err))
 	}
 	first := slices.Min(ranks) < slices.Min(others)
 	if mine[0] != theirs[0] {
@@ -232,7 +238,7 @@ func (t *Intercomm) Merge(high bool) (*Comm, error) {
 	if !first {
 		union, rank = append(slices.Clone(others), ranks...), len(others)+c.rank
 	}
-	return newComm(c.core.world, number, t.core.name+".merge", union, rank), nil
+	return c.made("Merge", newComm(c.core.world, number, t.core.name+".merge", union, rank), err)
 }
 
 // wordOf returns 1 for true and 0 for false.

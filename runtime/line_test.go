@@ -1,10 +1,13 @@
 package runtime_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	goruntime "runtime"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,6 +59,7 @@ func TestErrorsNameTheLineOfTheCall(t *testing.T) {
 			"strided": func() (string, error) {
 				return lineHere(), runtime.SendStrided(c, one, runtime.Strided{Count: -1}, 1, 1)
 			},
+			"stream": func() (string, error) { return streamed(c) },
 			"goroutine": func() (string, error) {
 				done := make(chan error)
 				go func() { done <- runtime.Send(c, one, 9, 1) }()
@@ -72,6 +76,19 @@ func TestErrorsNameTheLineOfTheCall(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// streamed receives a stream that ends with an error. The error must contain the line of the loop.
+func streamed(c *runtime.Comm) (string, error) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	at := lineHere()
+	for _, err := range runtime.Stream[int](c.WithContext(ended), 1, 99) {
+		_, line, _ := strings.Cut(at, ":")
+		n, _ := strconv.Atoi(line)
+		return fmt.Sprintf("line_test.go:%d", n+1), err
+	}
+	return at, nil
 }
 
 // canceled cancels a receive in flight. The error of the receive must contain the line of Wait.

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -147,21 +146,27 @@ func begin(session *bootstrap.Session, life *localProcess) (*World, error) {
 	if session.Job().Epoch > 0 {
 		role = Recovered
 	}
+	var left []*World
 	w, err := enter(session, role, life)
 	for errors.Is(err, bootstrap.ErrRenewed) { // a rank was lost before all ranks had joined
+		left = append(left, w)
 		if role == Initial {
 			role = Survivor
 		}
+		w = nil
 		if err = session.Renew(); err == nil {
 			w, err = enter(session, role, life)
 		}
+	}
+	if err == nil {
+		discard(left)
 	}
 	return w, err
 }
 
 // enter makes the World for the generation of the job that the session is in. If the exchange of cards
 // fails, enter releases all that it has made. The error is bootstrap.ErrRenewed if the generation ends before all
-// ranks have joined it.
+// ranks have joined it. In this case enter also returns the World, for discard.
 func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, error) {
 	job := session.Job()
 	around, err := life.surroundings(session)
@@ -185,10 +190,14 @@ func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, e
 	err = w.meet(session)
 	finishHeap()
 	if err != nil {
-		if left := w.abandon(); errors.Is(err, bootstrap.ErrRenewed) {
-			err = cmp.Or(left, err)
+		left := w.abandon()
+		if !errors.Is(err, bootstrap.ErrRenewed) {
+			return nil, err
 		}
-		return nil, err
+		if left != nil {
+			return nil, left
+		}
+		return w, err
 	}
 	w.listen()
 	return w, nil

@@ -162,6 +162,7 @@ func (w *World) renewed() {
 func (w *World) renew() (*World, error) {
 	defer w.heedQuit()()
 	err := w.abandon()
+	left := []*World{w}
 	for err == nil {
 		if err = w.session.Renew(); err != nil {
 			break
@@ -171,14 +172,23 @@ func (w *World) renew() (*World, error) {
 			next.line = w.line
 			next.resumed.Store(true)
 			w.line.newest.Store(next)
-			w.shm.Discard() // all ranks are in the new World, so no rank uses the old node memory
+			discard(left)
 			return next, nil
 		}
 		if errors.Is(err, bootstrap.ErrRenewed) {
+			left = append(left, next)
 			err = nil
 		}
 	}
 	return nil, fmt.Errorf("World.Resume: %w", err)
+}
+
+// discard gives the node memory of Worlds back that this process has left. All ranks are in a newer
+// World, so that no rank uses this memory.
+func discard(left []*World) {
+	for _, w := range left {
+		w.shm.Discard()
+	}
 }
 
 // lineage is the state that the Worlds of a process share.

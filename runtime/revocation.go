@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -44,10 +45,7 @@ func (w *World) takeRevocation(r *bootstrap.Revocation) {
 		w.revocations.lost(r.Rank)
 		return
 	}
-	time.AfterFunc(revocationWait, func() {
-		w.revocations.drop(r.Rank, p)
-		p.once.Do(p.act)
-	})
+	time.AfterFunc(revocationWait, func() { w.revocations.act(r.Rank, p) })
 }
 
 // add adds a revocation of a rank.
@@ -76,18 +74,25 @@ func (s *revocations) drop(rank int, p *pendingRevocation) {
 	}
 }
 
+// act acts on a revocation of a rank, and then drops it. Until the communicator has failed, settle must find the
+// revocation.
+func (s *revocations) act(rank int, p *pendingRevocation) {
+	p.once.Do(p.act)
+	s.drop(rank, p)
+}
+
 // lost acts on the revocations of a rank that is lost.
 func (s *revocations) lost(rank int) {
 	s.mu.Lock()
-	list := s.pending[rank]
-	delete(s.pending, rank)
+	list := slices.Clone(s.pending[rank])
 	s.mu.Unlock()
 	for _, p := range list {
-		go p.once.Do(p.act) // a goroutine, because the engine's lock may be held here
+		go s.act(rank, p) // a goroutine, because the engine's lock may be held here
 	}
 }
 
-// settle acts on the pending revocations of the communicator with this identity.
+// settle acts on the pending revocations of the communicator with this identity. If another goroutine is acting on
+// one of them, settle waits until that goroutine has acted.
 func (s *revocations) settle(comm uint64) {
 	s.mu.Lock()
 	var list []*pendingRevocation

@@ -36,8 +36,8 @@ type Shared struct {
 	// a bit for each of them. Both lie in the part of the first member on the node.
 	sleepers *Word
 	asleep   []*Word
-	// barred is true if each other member on the node makes the processors of this process execute a
-	// memory barrier before it sleeps. Signal then needs no barrier of its own.
+	// barred is true if each member on the node, including this one, makes the processors of this process
+	// execute a memory barrier before it sleeps. Signal then needs no barrier of its own.
 	barred bool
 
 	// waiting counts the goroutines of this rank in Await. announced is true while this
@@ -109,6 +109,10 @@ func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 // newSharedOf is NewShared for the members with these world ranks; me is the caller's index in
 // members.
 func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) {
+	if err := c.core.agreeing.enter(tagShared); err != nil {
+		return nil, c.giveUp("NewShared", err)
+	}
+	defer c.core.agreeing.leave(tagShared)
 	s := newShared(c, members, me, bytesPerRank)
 	a := agreement{comm: c, ranks: s.members, rank: s.me, tag: tagShared}
 	card, err := s.allocate()
@@ -184,7 +188,7 @@ func (s *Shared) allocate() ([]uint64, error) {
 func (s *Shared) attach(cards []uint64) error {
 	card := func(rank int) []uint64 { return cards[rank*cardWords:][:cardWords] }
 	first := s.me
-	s.barred = true
+	s.barred = s.memory.node.Barred(s.members[s.me])
 	for rank := range s.members {
 		switch theirs := card(rank); {
 		case theirs[cardFailed] != 0:
@@ -246,7 +250,8 @@ func SharedView[T any](b []byte) []T {
 }
 
 // Close ends the use of the memory at this member. Every member calls it. The call does not wait for
-// the other members. The memory of a part is reused when all members have called Close or are down.
+// the other members. The memory of a part is reused when all other members have called Close or have
+// ended.
 // A second Close returns ErrArgument.
 func (s *Shared) Close() error {
 	if s.closed.Swap(true) {

@@ -3,17 +3,17 @@ package runtime
 import "github.com/gorun-hpc/gorun/runtime/internal/arena"
 
 // part is the part of a Shared in this rank's arena. Other members may use it until each of them has
-// called Close or is down.
+// called Close or its process has ended.
 type part struct {
 	lease arena.Lease
 	gone  []*Word // bit set of the members that have called Close, by index of the member
 	users []int   // world ranks by index of the member, -1 for this rank and for members on other nodes
 }
 
-// unused reports whether every user has called Close or is down.
-func (p part) unused(down map[int]error) bool {
+// unused reports whether every user has called Close or is in gone.
+func (p part) unused(gone map[int]bool) bool {
 	for i, rank := range p.users {
-		if rank < 0 || down[rank] != nil {
+		if rank < 0 || gone[rank] {
 			continue
 		}
 		if p.gone[i/64].Load()>>(i%64)&1 == 0 {

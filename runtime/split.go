@@ -19,10 +19,10 @@ func (c *Comm) Dup() (*Comm, error) {
 	}
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagDup}
 	number, _, err := a.run()
-	if err != nil {
+	if number == 0 {
 		return nil, c.giveUp("Dup", err)
 	}
-	return newComm(c.core.world, number, c.core.name+".dup", a.ranks, a.rank), nil
+	return c.made("Dup", newComm(c.core.world, number, c.core.name+".dup", a.ranks, a.rank), err)
 }
 
 // Split splits the communicator. All members call it. The members that pass the same color become
@@ -47,18 +47,18 @@ func (c *Comm) split(op string, color, key int, what Sharing, name string) (*Com
 	const width = 3 // words per rank
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}
 	number, all, err := a.run(uint64(color), uint64(key), uint64(what))
-	if err != nil {
+	if number == 0 {
 		return nil, c.giveUp(op, err)
 	}
 	colorOf := func(rank int) int { return int(all[width*rank]) }
 	keyOf := func(rank int) int { return int(all[width*rank+1]) }
-	if err := checkColors(all, width); err != nil {
+	if wrong := checkColors(all, width); err == nil && wrong != nil {
 		c.core.world.comms.release(number)
-		return nil, callsite.At(err)
+		return nil, callsite.At(wrong)
 	}
 	if color == Undefined {
 		c.core.world.comms.release(number)
-		return nil, nil
+		return c.made(op, nil, err)
 	}
 	var ranks []int
 	mine := 0
@@ -70,7 +70,7 @@ func (c *Comm) split(op string, color, key int, what Sharing, name string) (*Com
 			ranks = append(ranks, a.ranks[rank])
 		}
 	}
-	return newComm(c.core.world, number, c.core.name+name, ranks, mine), nil
+	return c.made(op, newComm(c.core.world, number, c.core.name+name, ranks, mine), err)
 }
 
 // checkColors returns ErrArgument if the words of all members have a negative color other than
@@ -116,10 +116,10 @@ func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 	}
 	a := agreement{comm: c, ranks: g.ranks, rank: rank, tag: tagCreate + tag}
 	number, _, err := a.run()
-	if err != nil {
+	if number == 0 {
 		return nil, c.giveUp("Create", err)
 	}
-	return newComm(c.core.world, number, c.core.name+".create", g.ranks, rank), nil
+	return c.made("Create", newComm(c.core.world, number, c.core.name+".create", g.ranks, rank), err)
 }
 
 // Tags of agreements in the control context. The engine's largest tag is 1<<31-1, about
@@ -142,6 +142,20 @@ func (c *Comm) giveUp(op string, err error) error {
 		err = lossBesides(err, c.Err())
 	}
 	return callsite.At(fmt.Errorf("%s on %s: %w", op, c.core.name, err))
+}
+
+// made returns the communicator that the collective operation op has made, if err is nil. Otherwise op has failed at
+// this rank after other members may have made the communicator. These members must not wait for this rank: made
+// breaks the communicator and closes it, and does what giveUp does. If this rank is not a member, communicator is nil.
+func (c *Comm) made(op string, communicator *Comm, err error) (*Comm, error) {
+	if err == nil {
+		return communicator, nil
+	}
+	if communicator != nil {
+		communicator.Break(fmt.Errorf("%s: %w", op, err))
+		_ = communicator.Close() // this rank has just made it
+	}
+	return nil, c.giveUp(op, err)
 }
 
 // control returns the engine's address of a world rank in the control context of c.

@@ -17,25 +17,29 @@ import (
 //	frame   kind (8 bits), number of the stream (32 bits), contents
 //	credit  kind (8 bits), number of the stream (32 bits), values and bytes taken so far (64 bits each)
 //
-// The sender numbers its streams. A receiver that stops leaves frames unreceived. The next Stream
-// with the same source and tag discards these frames until it receives a first frame, which has
-// frameFirst set. A sender that is canceled leaves credits unreceived; the next SendStream ignores
-// these credits, because they have the number of another stream.
+// The sender numbers its streams. Only the first frame of a stream has the tag of the stream. The tags of the other
+// frames and of the credits contain the number. So a Stream that waits for a first frame receives no frame of
+// another stream, and streams from one rank to another may have the same tag at the same time.
+//
+// Each stream has one last frame, and each stream whose first frame was received has one last credit. A rank that
+// leaves a stream early still has to receive the frames or credits up to the last one, see leftovers.
 const (
-	frameValue = 1 + iota
-	frameEnd
-	frameFailure
-	// frameFirst is added to the kind of the first frame.
-	frameFirst = 0x80
+	frameValue   = 1 + iota
+	frameEnd     // a last frame: the sequence has ended
+	frameFailure // a last frame: the sender has failed; the contents are the text of its error
 
-	creditMore    = 1 // the receiver has taken values
-	creditDone    = 2 // the receiver has taken the last frame
-	creditStopped = 3 // the receiver takes no more frames
+	creditMore    = frameValue // the receiver has taken values; leftovers needs the same number in frames and credits
+	creditDone    = 2          // the last credit: the receiver has taken the last frame
+	creditStopped = 3          // the last credit: the receiver takes no more frames
 
 	frameHead  = 5
 	creditSize = 21
-	// streamCredits is added to the tag of credits, because streams in both directions may have the same tag.
-	streamCredits = TagMax + 1
+
+	// streamFrames plus the number of a stream is the tag of its frames after the first. streamCredits plus the number
+	// is the tag of its credits. Numbers are below streamNumbers.
+	streamFrames  = TagMax + 1
+	streamCredits = streamFrames + streamNumbers
+	streamNumbers = 1 << 29
 )
 
 // The window of a stream: bounds of the values and the bytes that are sent but not reported as taken by
@@ -65,13 +69,17 @@ func (e *StreamError) Error() string {
 // streamContext returns the engine's context of the streams in c.
 func (c *Comm) streamContext() uint32 { return c.id + contextStream }
 
+// errStreamLeft is the failure of a stream whose sequence has ended by a panic or by runtime.Goexit.
+var errStreamLeft = errors.New("the sequence did not return")
+
 // outflow is the sending end of a stream.
 type outflow struct {
 	comm   *Comm
-	to     engine.Match
-	tag    int
+	to     engine.Match // of the first frame
 	number uint32
-	opened bool
+	opened bool // the first frame was sent
+	// last is true once a last frame was begun to be sent, over once a last frame was sent.
+	last, over bool
 	// credit is the receive of the next credit into room. It is under way while state is creditMore.
 	credit Request
 	room   [creditSize]byte
@@ -90,11 +98,13 @@ type flow struct{ values, bytes uint64 }
 // receives them by Stream. It sends at most 128 values and 256 KiB ahead of the receiver, or 128 KiB
 // and one longer value, and then waits until the receiver has taken some values. It returns nil when
 // the receiver has taken all values. If seq yields an error, or a value cannot be encoded, SendStream
-// returns the error. The receiver gets the values that precede the error, and then a StreamError.
+// returns the error. The receiver gets the values that precede the error, and then a StreamError. A panic of
+// seq passes through SendStream, and the receiver gets a StreamError, too.
 // SendStream returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the
-// receiver is lost; in both cases SendStream leaves the loop over seq at the next value. At any
-// time, at most one stream with the same tag may go from one rank to another. Streams do not match
-// other messages. If dest is ProcNull, SendStream sends nothing and does not call seq.
+// receiver is lost; in both cases SendStream leaves the loop over seq at the next value. Several streams
+// with the same tag may go from one rank to another at the same time. They are received in the order in which
+// their first values were sent. Streams do not match other messages. If dest is ProcNull, SendStream sends
+// nothing and does not call seq.
 func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 	if seq == nil {
 		return callsite.At(fmt.Errorf("%w: no sequence", ErrArgument))
@@ -126,32 +136,39 @@ func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 
 // newOutflow returns the sending end of a new stream.
 func (c *Comm) newOutflow(dest, tag int) *outflow {
-	s := &outflow{comm: c, tag: tag, number: c.core.world.streams.Add(1), state: creditMore}
+	c.core.leftovers.discard(c.engine)
+	s := &outflow{comm: c, number: c.core.world.streams.Add(1) % streamNumbers, state: creditMore}
 	s.to = engine.Match{Context: c.streamContext(), Peer: c.WorldRank(dest), Tag: tag}
 	s.await()
 	return s
 }
 
-// await starts to receive the next credit.
-func (s *outflow) await() {
-	from := s.to
-	from.Tag |= streamCredits
-	s.credit = s.comm.receiving(valueElement, s.comm.engine.Irecv(from, valueElement.typ, s.room[:]))
+// credits returns the address of the credits.
+func (s *outflow) credits() engine.Match {
+	return engine.Match{Context: s.to.Context, Peer: s.to.Peer, Tag: streamCredits + int(s.number)}
 }
 
-// close cancels the receive of a credit if it is under way.
+// await starts to receive the next credit.
+func (s *outflow) await() {
+	s.credit = s.comm.receiving(valueElement, s.comm.engine.Irecv(s.credits(), valueElement.typ, s.room[:]))
+}
+
+// close ends the stream at this rank. If no last frame was sent, it sends one. If the last credit was not received,
+// it leaves the credits to leftovers.
 func (s *outflow) close() {
-	if s.state == creditMore {
-		s.credit.Cancel()
-		_, _ = s.credit.Wait()
+	_ = s.lost(errStreamLeft)
+	if s.state != creditMore {
+		return
+	}
+	s.credit.Cancel()
+	// If the wait for the credit has ended with an error before, status is empty.
+	if status, err := s.credit.Wait(); err != nil || status.Bytes == 0 || s.room[0] == creditMore {
+		s.comm.core.leftovers.add(s.credits())
 	}
 }
 
 // begin returns the header of a frame, to which the caller appends the contents.
 func (s *outflow) begin(kind byte) []byte {
-	if !s.opened {
-		kind |= frameFirst
-	}
 	return binary.LittleEndian.AppendUint32(append(s.frame[:0], kind), s.number)
 }
 
@@ -161,27 +178,29 @@ func (s *outflow) send(b []byte) error {
 	if cap(b) > encodingKept {
 		s.frame = nil
 	}
-	if s.credit.Done() { // a stop or a loss ends the stream even if the window is not full
-		if _, err := s.credit.Wait(); err != nil {
-			return s.lost(err)
-		}
-		if err := s.credited(); err != nil {
+	// A stop or a loss ends the stream even if the window is not full.
+	for ended := s.credit.Done(); ended || s.full(len(b)); ended = false {
+		if err := s.take(); err != nil {
 			return err
 		}
 	}
-	for s.full(len(b)) {
-		if _, err := s.credit.Wait(); err != nil {
-			return s.lost(err)
-		}
-		if err := s.credited(); err != nil {
-			return err
-		}
-	}
-	if b[0]&^frameFirst == frameValue {
+	if b[0] == frameValue {
 		s.sent.values++
 	}
 	s.sent.bytes += uint64(len(b))
 	return s.transmit(b)
+}
+
+// take waits for the next credit.
+func (s *outflow) take() error {
+	status, err := s.credit.Wait()
+	if err == nil {
+		err = s.credited(status.Bytes)
+	}
+	if err == nil || s.state == creditStopped {
+		return err
+	}
+	return s.lost(err)
 }
 
 // full reports whether a frame of n bytes has to wait for credit. A receiver that has taken all frames
@@ -195,50 +214,61 @@ func (s *outflow) full(n int) bool {
 // transmit sends a frame. The send of a long frame completes when the receiver takes the frame. If the
 // receiver stops the stream or is lost before that, transmit cancels the send.
 func (s *outflow) transmit(b []byte) error {
-	send := Request{comm: s.comm, operation: s.comm.engine.Isend(s.to, valueElement.typ, b, engine.Standard)}
+	s.last = b[0] != frameValue
+	send := s.start(b)
 	send.operation.Unit = sendUnit
 	for !send.operation.Zero() {
 		both := [2]Request{send, s.credit}
-		i, _, err := WaitAny(both[:])
+		i, status, err := WaitAny(both[:])
 		switch {
 		case i == 0 && err == nil:
-			s.opened = true
+			s.transmitted()
 			return nil
 		case i == 0:
 			return s.lost(err)
 		case err == nil:
-			if err = s.credited(); err == nil {
+			if err = s.credited(status.Bytes); err == nil {
 				continue
 			}
 		}
 		send.Cancel()
 		if _, canceled := send.Wait(); canceled == nil {
-			s.opened = true
+			s.transmitted()
 		}
 		if s.state == creditStopped {
 			return err
 		}
 		return s.lost(err)
 	}
-	s.opened = true
+	s.transmitted()
 	return nil
 }
 
-// credited parses the credit that was received, and posts the receive of the next credit if the
-// parsed credit is not the last one.
-func (s *outflow) credited() error {
-	kind, number := s.room[0], binary.LittleEndian.Uint32(s.room[1:])
-	if number != s.number { // a credit of an earlier stream that this rank canceled
-		s.await()
-		return nil
+// start starts the send of a frame.
+func (s *outflow) start(b []byte) Request {
+	to := s.to
+	if s.opened {
+		to.Tag = streamFrames + int(s.number)
 	}
+	return Request{comm: s.comm, operation: s.comm.engine.Isend(to, valueElement.typ, b, engine.Standard)}
+}
+
+// transmitted records that a frame was sent.
+func (s *outflow) transmitted() { s.opened, s.over = true, s.last }
+
+// credited parses the credit of n bytes that was received, and posts the receive of the next credit if the
+// parsed credit is not the last one.
+func (s *outflow) credited(n int) error {
+	kind, number := s.room[0], binary.LittleEndian.Uint32(s.room[1:])
 	taken := flow{binary.LittleEndian.Uint64(s.room[5:]), binary.LittleEndian.Uint64(s.room[13:])}
-	if taken.values > s.sent.values || taken.bytes > s.sent.bytes || kind < creditMore || kind > creditStopped {
-		return s.lost(fmt.Errorf("%w: a credit of the stream to rank %d", value.ErrMalformed, s.comm.rankOf(s.to.Peer)))
+	dest := s.comm.rankOf(s.to.Peer)
+	if n != creditSize || number != s.number || kind < creditMore || kind > creditStopped || kind == creditDone && !s.last ||
+		taken.values > s.sent.values || taken.bytes > s.sent.bytes {
+		return callsite.At(fmt.Errorf("stream to rank %d with tag %d: %w: a credit", dest, s.to.Tag, value.ErrMalformed))
 	}
 	s.taken, s.state = taken, kind
 	if kind == creditStopped {
-		return callsite.At(fmt.Errorf("stream to rank %d with tag %d: %w after %d values", s.comm.rankOf(s.to.Peer), s.tag, ErrStreamStopped, taken.values))
+		return callsite.At(fmt.Errorf("stream to rank %d with tag %d: %w after %d values", dest, s.to.Tag, ErrStreamStopped, taken.values))
 	}
 	if kind == creditMore {
 		s.await()
@@ -252,10 +282,7 @@ func (s *outflow) finish(b []byte) error {
 		return err
 	}
 	for s.state == creditMore {
-		if _, err := s.credit.Wait(); err != nil {
-			return s.lost(err)
-		}
-		if err := s.credited(); err != nil {
+		if err := s.take(); err != nil {
 			return err
 		}
 	}
@@ -271,14 +298,18 @@ func (s *outflow) fail(cause error) error {
 	return cause
 }
 
-// lost ends a stream that this rank cannot continue. It sends the failure to the receiver without waiting for
-// credit or for the end of the send, and returns cause.
+// lost ends a stream that this rank cannot continue, and returns cause. If no last frame was sent, lost sends the
+// failure to the receiver, without waiting for credit or for the end of the send.
 func (s *outflow) lost(cause error) error {
+	if s.over {
+		return cause
+	}
 	b := append(s.begin(frameFailure), cause.Error()...)
 	if len(b) > streamFailureMax {
 		b = b[:streamFailureMax]
 	}
-	s.comm.engine.Isend(s.to, valueElement.typ, b, engine.Standard)
+	s.start(b)
+	s.over = true
 	return cause
 }
 

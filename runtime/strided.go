@@ -96,6 +96,9 @@ func gather[T any](packed *space, buf []T, s Strided) []T {
 		}
 		return to
 	}
+	if len(to) == 0 { // empty blocks may lie beyond the end of buf
+		return to
+	}
 	for i := range s.Count {
 		copy(to[i*s.Block:(i+1)*s.Block], buf[i*s.Stride:])
 	}

@@ -51,6 +51,12 @@ func TestStrided(t *testing.T) {
 		require.NoError(t, runtime.SendStrided[int](c, nil, none, 0, 9))
 		_, err = runtime.RecvStrided[int](c, nil, none, 0, 9)
 		require.NoError(t, err)
+		// Empty blocks need no element, however far they lie apart.
+		empty := runtime.Strided{Count: 3, Stride: 1 << 40}
+		require.NoError(t, runtime.SendStrided(c, m, empty, 0, 9))
+		s, err = runtime.IrecvStrided(c, m, empty, 0, 9).Wait()
+		require.NoError(t, err)
+		require.Zero(t, s.Bytes)
 	})
 }
 

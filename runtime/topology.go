@@ -52,22 +52,23 @@ func (c *Comm) arrange(number uint32, name string, order []int, t topology) *Com
 
 // agreeOn runs an agreement of all members on a number. The arguments must be equal at all members;
 // otherwise every member gets ErrArgument. The result all has the words of all members in the order of
-// their ranks. The argument op is the name of the operation for errors.
+// their ranks. The argument op is the name of the operation for errors. If an error comes with a number that is not
+// 0, the caller makes the communicator and passes the error to Comm.made (see agreement.run).
 func (c *Comm) agreeOn(op string, tag int, arguments any, words ...uint64) (number uint32, all []uint64, err error) {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, arguments) // writing to a hash never fails
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tag}
 	number, got, err := a.run(append([]uint64{h.Sum64()}, words...)...)
-	if err != nil {
+	if number == 0 {
 		return 0, nil, c.giveUp(op, err)
 	}
 	width := 1 + len(words)
 	for rank := range c.size {
-		if got[rank*width] != got[0] {
+		if err == nil && got[rank*width] != got[0] {
 			c.core.world.comms.release(number)
 			return 0, nil, callsite.At(fmt.Errorf("%w: %s: rank %d gives other arguments than rank 0", ErrArgument, op, rank))
 		}
 		all = append(all, got[rank*width+1:][:len(words)]...)
 	}
-	return number, all, nil
+	return number, all, err
 }

@@ -160,19 +160,26 @@ func RecvValue[T any](c *Comm, source, tag int) (T, Status, error) {
 }
 
 // bytes receives the message of a value into room or, if room is too small, into new memory. If the
-// memory is not available, the message is discarded and the error is a MemoryError.
+// memory is not available, the message is discarded and the error is a MemoryError. Then the result is in room. It
+// is the head of the frame of a stream, or empty if room is too small for the head, or if the transfer failed.
 func (m *Matched) bytes(room []byte) ([]byte, Status, error) {
 	n := m.status.Bytes
 	m.taken()
 	var memory error
 	if n > cap(room) {
-		if room, memory = allocate(n); memory != nil {
+		var more []byte
+		if more, memory = allocate(n); memory == nil {
+			room = more
+		} else if n = frameHead; n > cap(room) {
 			n = 0
 		}
 	}
 	s, err := m.message.Recv(m.comm.ctx, valueElement.typ, room[:n])
 	switch {
 	case memory != nil:
+		if _, truncated := errors.AsType[*TruncatedError](err); !truncated {
+			n = 0
+		}
 		err = &MemoryError{Source: m.status.Source, Tag: m.status.Tag, Bytes: m.status.Bytes, Cause: memory}
 		err = callsite.At(err)
 	case err != nil:

@@ -1,0 +1,88 @@
+package runtime
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/localjob"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// noticeOf returns the notice of a break by a rank.
+func noticeOf(rank int) []byte {
+	return appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(rank)), errors.New("why"))
+}
+
+// A Break that has found the communicator open tells the other members, although Close comes before it.
+func TestBreakBesideClose(t *testing.T) {
+	require.NoError(t, Local(2, func(w *World) error {
+		c, err := w.Comm().Dup()
+		require.NoError(t, err)
+		if w.Rank() == 1 {
+			_, err := Recv(c, []int{0}, 0, 0)
+			require.ErrorIs(t, err, ErrCommBroken)
+			return nil
+		}
+		require.NoError(t, c.Close())
+		w.broken(c.core, &BrokenError{Comm: c.core.name, Cause: errors.New("why")}, noticeOf(0)) // the end of Break
+		return nil
+	}))
+}
+
+// When an agreement has been decided, an earlier revocation by a rank that is lost is known. Here the goroutine that
+// acts on the revocation is slow.
+func TestRevocationByALostRank(t *testing.T) {
+	require.NoError(t, Local(3, func(w *World) error {
+		c, err := w.Comm().Dup()
+		if err != nil || w.Rank() != 0 {
+			return err
+		}
+		c.core.breaking.Lock()
+		w.takeRevocation(&bootstrap.Revocation{Comm: c.core.identity, Number: c.core.number, Rank: 2, Text: noticeOf(2)[1:]})
+		w.revocations.lost(2)
+		w.revocations.mu.Lock()
+		require.Len(t, w.revocations.pending[2], 1)
+		w.revocations.mu.Unlock()
+		revoked := make(chan bool)
+		go func() {
+			w.revocations.settle(c.core.identity)
+			revoked <- c.IsRevoked()
+		}()
+		c.core.breaking.Unlock()
+		require.True(t, <-revoked)
+		return nil
+	}))
+}
+
+// immediate is a launcher without delays.
+type immediate struct{}
+
+func (immediate) Up(_ int, arrive func())   { go arrive() }
+func (immediate) Down(_ int, arrive func()) { go arrive() }
+
+// A rank that votes in too many undecided agreements gets an error, or ends if its votes take time to arrive.
+func TestTooManyVotes(t *testing.T) {
+	for _, way := range []localjob.Launcher{nil, immediate{}} {
+		j, err := newLocalJob(2, engine.WaitPolicy{}, localjob.Config{Launcher: way})
+		require.NoError(t, err)
+		j.start(func(w *World) error {
+			if w.Rank() != 0 {
+				return nil
+			}
+			v := bootstrap.Vote{Purpose: bootstrap.PurposeFlags, Comm: 1, Members: []int{0, 1}}
+			for ; v.Round < 5000; v.Round++ {
+				if err := w.council.Vote(v); err != nil {
+					return err
+				}
+			}
+			require.NotNil(t, way)
+			_, err := Recv(w.Comm(), []int{0}, 1, 0) // rank 1 sends nothing
+			return err
+		})
+		require.ErrorIs(t, j.Wait(t.Context()), bootstrap.ErrMalformed)
+	}
+}

@@ -1,0 +1,20 @@
+package runtime
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Signal stores without a fence only if this process executes a memory barrier before one of its own goroutines sleeps,
+// also if there is no other member.
+func TestSignalOfASingleMemberHasABarrier(t *testing.T) {
+	everywhere(t, 1, func(w *World) error {
+		s, err := NewShared(w.Comm(), 8)
+		if err != nil {
+			return err
+		}
+		require.Equal(t, w.shm.Barred(0), s.barred)
+		return s.Close()
+	})
+}
