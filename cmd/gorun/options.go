@@ -173,7 +173,7 @@ var flagGroups = []flagGroup{
 	{"diagnosis", []flag{
 		{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { return setPath(&o.report, v) }},
 		{[]string{"explain"}, "", "print at the end the transport of each pair and why, refused connections, and the algorithms of collectives", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
-		{[]string{"reproducible"}, "", "combine reductions from left to right, except those of values: the same bits wherever the ranks are; slower between nodes", func(o *options, _ *app, _ string) error { o.reproducible = true; return nil }},
+		{[]string{"reproducible"}, "", "combine reductions, except those of values, from left to right: the same bits everywhere; slower between nodes", func(o *options, _ *app, _ string) error { o.reproducible = true; return nil }},
 		{[]string{"check"}, "", "look for requests, buffers and communicators used in a wrong way, and make every send synchronous", func(o *options, _ *app, _ string) error { o.check = true; return nil }},
 		{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
 	}},
