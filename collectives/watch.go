@@ -102,7 +102,8 @@ func (g *group) compare(number uint64) {
 }
 
 // compareWith compares the recorded calls of one kind with those of the members that this rank waits for,
-// and of the next rank. It breaks the communicator if they differ, unless still returns false or the communicator has ended.
+// and of the next rank. It breaks the communicator if they differ, unless still returns false or the
+// communicator has ended.
 func (g *group) compareWith(calls *record, started uint64, still func() bool) {
 	if g.home.Err() != nil {
 		return

@@ -103,6 +103,18 @@ func TestMemoryComesHome(t *testing.T) {
 	})
 }
 
+// holdAfterLoss holds a Buffer of 1 MiB of rank 0, which declares this rank lost although it lives. From then on, no
+// message of rank 0 arrives here. Rank 0 sets the first word of rank 1 at the end of its test.
+func holdAfterLoss(t *testing.T, c *Comm, s *Shared) {
+	t.Helper()
+	m, err := RecvMessage(c, 0, 0)
+	require.NoError(t, err)
+	require.Len(t, m.Bytes(), 1<<20)
+	for s.Word(1, 0).Load() == 0 {
+		goruntime.Gosched()
+	}
+}
+
 // When a rank is declared lost, its peer gets back the Buffer that the lost rank held. Await of a
 // word that does not have the awaited value ends with the loss. If the word has the value, Await
 // succeeds.
@@ -114,14 +126,7 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 			return err
 		}
 		if w.Rank() == 1 {
-			m, err := RecvMessage(c, 0, 0)
-			require.NoError(t, err)
-			require.Len(t, m.Bytes(), 1<<20)
-			// Rank 0 declares rank 1 lost although rank 1 lives. From then on, no message of rank 0
-			// arrives here. Rank 0 sets this word at the end of its test.
-			for s.Word(1, 0).Load() == 0 {
-				goruntime.Gosched()
-			}
+			holdAfterLoss(t, c, s)
 			return nil
 		}
 		b, err := Alloc[byte](w, 1<<20)
@@ -157,12 +162,7 @@ func TestLostHolderKeepsItsMemoryWhileItMayLive(t *testing.T) {
 				return err
 			}
 			if w.Rank() == 1 {
-				m, err := RecvMessage(c, 0, 0)
-				require.NoError(t, err)
-				require.Len(t, m.Bytes(), 1<<20)
-				for s.Word(1, 0).Load() == 0 { // no message of rank 0 arrives here any more
-					goruntime.Gosched()
-				}
+				holdAfterLoss(t, c, s)
 				return nil
 			}
 			b, err := Alloc[byte](w, 1<<20)

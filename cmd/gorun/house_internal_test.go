@@ -111,8 +111,8 @@ func TestHostThatCannotStartARank(t *testing.T) {
 	require.Equal(t, exitNotFound, j.verdict.code())
 }
 
-// If the generation in which a rank would be started again does not begin, the rank has ended with its last process. The
-// loss of its host does not count it again.
+// If the generation in which a rank would be started again does not begin, the rank has ended with its last
+// process. The loss of its host does not count it again.
 func TestGenerationThatDoesNotBegin(t *testing.T) {
 	j, a, _ := respawning(t)
 	r := j.ranks[0]

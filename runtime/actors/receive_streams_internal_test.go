@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// TestToldNeverGoesBack checks that a late call of tell does not take back credit that was reported already. Such a call
-// comes from a goroutine that did not run between its addition to returned and its report.
+// TestToldNeverGoesBack checks that a late call of tell does not take back credit that was reported already.
+// Such a call comes from a goroutine that did not run between its addition to returned and its report.
 func TestToldNeverGoesBack(t *testing.T) {
 	f := transporttest.NewFake(2, transporttest.FakeOptions{NoHandover: true})
 	tr := f.Transport(0)

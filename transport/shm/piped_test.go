@@ -20,30 +20,33 @@ func aloneGet(t *testing.T, ts []*shm.Transport, n int, k transport.Key) error {
 	return l.done[0].err
 }
 
-// A Get of memory that is not exposed fails with ErrBadKey also if the owner does not poll, whichever way it copies.
-func TestAGetAloneNeedsExposedMemory(t *testing.T) {
+// eachWay calls f for each way of a Get. The Gets of rank 0 copy in that way, and k is the key of n bytes of rank 1.
+func eachWay(t *testing.T, n int, f func(ts []*shm.Transport, k transport.Key, way int)) {
+	t.Helper()
 	needsAlone(t)
-	const n = 1 << 20
 	for way := range shm.Ways {
 		ts := pair(t)
 		shm.ForceWay(ts[0], way)
 		k, err := ts[1].Expose(make([]byte, n), transport.AccessRead)
 		require.NoError(t, err)
+		f(ts, k, way)
+	}
+}
+
+// A Get of memory that is not exposed fails with ErrBadKey also if the owner does not poll, whichever way it copies.
+func TestAGetAloneNeedsExposedMemory(t *testing.T) {
+	const n = 1 << 20
+	eachWay(t, n, func(ts []*shm.Transport, k transport.Key, way int) {
 		require.NoError(t, aloneGet(t, ts, n, k), "way %d", way)
 		require.NoError(t, ts[1].Conceal(k))
 		require.ErrorIs(t, aloneGet(t, ts, n, k), transport.ErrBadKey, "way %d", way)
-	}
+	})
 }
 
 // A Get whose memory is concealed before the last direct copy fails with ErrBadKey, because the bytes may have changed.
 func TestAGetAloneNeedsExposedMemoryToItsEnd(t *testing.T) {
-	needsAlone(t)
 	const n = 4 << 20
-	for way := range shm.Ways {
-		ts := pair(t)
-		shm.ForceWay(ts[0], way)
-		k, err := ts[1].Expose(make([]byte, n), transport.AccessRead)
-		require.NoError(t, err)
+	eachWay(t, n, func(ts []*shm.Transport, k transport.Key, way int) {
 		var read *int
 		concealed := false
 		read = shm.CountDirect(ts[0], func() {
@@ -54,21 +57,16 @@ func TestAGetAloneNeedsExposedMemoryToItsEnd(t *testing.T) {
 		})
 		require.ErrorIs(t, aloneGet(t, ts, n, k), transport.ErrBadKey, "way %d", way)
 		require.True(t, concealed)
-	}
+	})
 }
 
 // A Get of an address without memory ends also if the owner does not poll: it takes its requests back.
 func TestAFailedGetEndsWithoutTheOwner(t *testing.T) {
-	needsAlone(t)
 	const n = 1 << 20
-	for way := range shm.Ways {
-		ts := pair(t)
-		shm.ForceWay(ts[0], way)
-		k, err := ts[1].Expose(make([]byte, n), transport.AccessRead)
-		require.NoError(t, err)
+	eachWay(t, n, func(ts []*shm.Transport, k transport.Key, way int) {
 		k.Addr = 1 << 20
 		require.ErrorIs(t, aloneGet(t, ts, n, k), transport.ErrBadKey, "way %d", way)
-	}
+	})
 }
 
 // If the owner of the memory of a Get is stopped in the middle of its copy, Gets from other ranks end. A rank that

@@ -148,8 +148,8 @@ func (c *chained) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// TestSelfEncodingParts checks values that contain a type with an encoding of its own, whose methods have pointer receivers.
-// Its parts, which form a cycle, are not visited.
+// TestSelfEncodingParts checks values that contain a type with an encoding of its own, whose methods have
+// pointer receivers. Its parts, which form a cycle, are not visited.
 func TestSelfEncodingParts(t *testing.T) {
 	var c chained
 	require.NoError(t, c.UnmarshalBinary([]byte{1, 2, 3}))

@@ -135,7 +135,8 @@ type segment struct {
 	lkey    uint32
 }
 
-// remoteMemory is the union wr in struct ibv_send_wr, with its members rdma and atomic. In the member atomic the key follows the two operands.
+// remoteMemory is the union wr in struct ibv_send_wr, with its members rdma and atomic. In the member atomic
+// the key follows the two operands.
 type remoteMemory struct {
 	address   uint64
 	operand   uint64 // compare_add; rkey of Read and Write
