@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,6 +89,7 @@ func TestTables(t *testing.T) {
 	}{
 		{"latency", 2, []string{"latency", "-m", "1:8"}, []int{1, 2, 4, 8}, false},
 		{"latency of large messages", 2, []string{"latency", "-m", "64K,1M", "-type", "float32"}, []int{64 << 10, 1 << 20}, false},
+		{"sizes of whole elements", 2, []string{"latency", "-m", "1:16", "-type", "float64"}, []int{8, 16}, false},
 		{"latency from the arena", 2, []string{"latency", "-m", "8,1M", "-arena"}, []int{8, 1 << 20}, false},
 		{"latency of pairs", 6, []string{"latency", "-m", "8", "-pairs"}, []int{8}, false},
 		{"latency with peers heard from", 6, []string{"latency", "-m", "8", "-heard", "3"}, []int{8}, false},
@@ -111,7 +113,10 @@ func TestTables(t *testing.T) {
 		{"memory after an all-to-all", 4, []string{"memory", "-alltoall", "-shared"}, []int{0}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			args := append(append([]string(nil), tc.run[1:]...), few...)
+			args := append([]string(nil), tc.run[1:]...)
+			if !slices.Contains([]string{"connect", "blocked", "memory"}, tc.run[0]) { // these have no -i and -x
+				args = append(args, few...)
+			}
 			requireRows(t, run(t, tc.np, tc.run[0], append(args, "-json")...), tc.np, tc.sizes, tc.zero)
 			text := run(t, tc.np, tc.run[0], args...)
 			require.Contains(t, text, "\n# Size ")

@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	osu.Define("allocations", "8,64,1024", osu.Latency).Main(2, run)
+	osu.Define("allocations").WithSizes("8,64,1024").WithCounts(osu.Latency).Main(2, run)
 }
 
 // run does the part of one rank. In a round trip, each rank sends and receives one message. The number of

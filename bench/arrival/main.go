@@ -34,16 +34,13 @@ const pause = 200 * time.Microsecond
 var busy = flag.Int("busy", 0, "`number` of messages that rank 1 sends before it waits for an answer, 0 to send none")
 
 func main() {
-	osu.Define("arrival", "8", osu.Latency).Main(3, run)
+	osu.Define("arrival").WithCounts(osu.Latency).Main(3, run)
 }
 
 // run executes the program of one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
-	switch {
-	case !slices.Equal(o.Sizes, []int{8}):
-		return errors.New("arrival needs -m 8: a message contains a time of 8 bytes")
-	case *busy < 0:
+	if *busy < 0 {
 		return errors.New("-busy is negative")
 	}
 	timed, warmup := o.Loops(8)

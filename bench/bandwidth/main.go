@@ -14,7 +14,7 @@ import (
 
 func main() {
 	bodies := osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}
-	osu.Define("bandwidth", "1:4M", osu.Bandwidth).Main(2, bodies.Run)
+	osu.Define("bandwidth").WithSizes("1:4M").WithCounts(osu.Bandwidth).WithArena().WithType().Main(2, bodies.Run)
 }
 
 // run executes the program of one rank: rank 0 sends, rank 1 receives.

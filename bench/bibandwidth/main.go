@@ -11,7 +11,7 @@ import (
 
 func main() {
 	bodies := osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}
-	osu.Define("bibandwidth", "1:4M", osu.Bandwidth).Main(2, bodies.Run)
+	osu.Define("bibandwidth").WithSizes("1:4M").WithCounts(osu.Bandwidth).WithArena().WithType().Main(2, bodies.Run)
 }
 
 // run executes the program of one rank: ranks 0 and 1 both send and receive.

@@ -19,7 +19,7 @@ const (
 )
 
 func main() {
-	o := osu.Define("blocked", "8", osu.Latency)
+	o := osu.Define("blocked")
 	wait := flag.Duration("for", 10*time.Second, "`time` for which rank 1 is blocked")
 	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *wait) })
 }

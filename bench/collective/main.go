@@ -20,11 +20,12 @@ import (
 
 var (
 	operation = flag.String("op", "allreduce", "`operation`: "+strings.Join(operationNames, ", "))
+	full      = flag.Bool("full", false, "print the smallest and the largest mean of a rank, too")
 	write     = flag.Bool("write", false, "write the send buffer between calls, outside the measured time: a buffer that never changes stays in its readers' caches")
 )
 
 func main() {
-	o := osu.Define("collective", "1:1M", osu.Collective)
+	o := osu.Define("collective").WithSizes("1:1M").WithCounts(osu.Collective).WithArena().WithType()
 	o.Parse()
 	if !slices.Contains(operationNames, *operation) {
 		fmt.Fprintf(os.Stderr, "collective: unknown operation %q\n", *operation)
@@ -53,7 +54,7 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	columns := []string{"Avg Latency (us)"}
-	if o.Full {
+	if *full {
 		columns = append(columns, "Min Latency (us)", "Max Latency (us)")
 	}
 	table, err := osu.NewTable(w, o, columns...)

@@ -17,7 +17,7 @@ import (
 const tag = 1
 
 func main() {
-	o := osu.Define("computing", "64M", osu.Counts{Small: 5, SmallWarmup: 1, Large: 5, LargeWarmup: 1})
+	o := osu.Define("computing").WithSizes("64M").WithCounts(osu.Counts{Small: 5, SmallWarmup: 1, Large: 5, LargeWarmup: 1}).WithArena()
 	compute := flag.Duration("for", 200*time.Millisecond, "`time` for which rank 1 computes")
 	o.Main(2, func(w *runtime.World, o *osu.Options) error {
 		if *compute <= 0 {

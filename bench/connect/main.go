@@ -26,7 +26,7 @@ const (
 )
 
 func main() {
-	osu.Define("connect", "8", osu.Latency).Main(3, run)
+	osu.Define("connect").WithSizes("8").Main(3, run)
 }
 
 // run does the part of one rank. The last rank is not measured, because it is already connected to rank 0: it

@@ -23,7 +23,7 @@ const (
 )
 
 func main() {
-	osu.Define("handover", "8,64K,1M,64M", osu.Collective).Main(2, run)
+	osu.Define("handover").WithSizes("8,64K,1M,64M").WithCounts(osu.Collective).Main(2, run)
 }
 
 // run executes the program of one rank.

@@ -29,7 +29,7 @@ var (
 
 func main() {
 	bodies := osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}
-	osu.Define("latency", "1:4M", osu.Latency).Main(2, bodies.Run)
+	osu.Define("latency").WithSizes("1:4M").WithCounts(osu.Latency).WithArena().WithType().Main(2, bodies.Run)
 }
 
 // run runs the benchmark in one rank.

@@ -54,7 +54,7 @@ type ending struct {
 var reading = flag.Int("reading", 0, "length in `bytes` of the messages that survivors receive from the victim when it is killed (default: none, for ranks on one host)")
 
 func main() {
-	osu.Define("loss", "0", osu.Latency).Main(2, run)
+	osu.Define("loss").Main(2, run)
 }
 
 // run executes the benchmark at one rank.

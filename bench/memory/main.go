@@ -10,6 +10,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"slices"
 
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
@@ -17,28 +18,26 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// These constants are the number of words in a block of the all-to-all, and the number of all-to-alls if -i
-// is not given. The default is several all-to-alls, because a pair of ranks may get a ring of its own only
-// after it has exchanged some messages.
-const (
-	blockWords = 16
-	rounds     = 20
-)
+// blockWords is the number of words in a block of the all-to-all.
+const blockWords = 16
 
 var (
 	allToAll = flag.Bool("alltoall", false, "exchange blocks of 128 bytes between all ranks first, -i times")
-	shared   = flag.Bool("shared", false, "begin with the shared memory of all ranks")
+	// The default is several all-to-alls, because a pair of ranks may get a ring of its own only after it has
+	// exchanged some messages.
+	times  = flag.Int("i", 20, "`number` of all-to-alls of -alltoall")
+	shared = flag.Bool("shared", false, "begin with the shared memory of all ranks")
 )
 
 func main() {
-	osu.Define("memory", "0", osu.Latency).Main(1, run)
+	osu.Define("memory").Main(1, run)
 }
 
 // run runs the benchmark in one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if *allToAll {
-		if err := exchange(c, o.Iterations); err != nil {
+		if err := exchange(c, *times); err != nil {
 			return err
 		}
 	}
@@ -76,8 +75,8 @@ func run(w *runtime.World, o *osu.Options) error {
 
 // exchange does the all-to-alls and checks the data of the last one.
 func exchange(c *runtime.Comm, times int) error {
-	if times == 0 {
-		times = rounds
+	if times < 1 {
+		return fmt.Errorf("-i %d: want at least one all-to-all", times)
 	}
 	send, recv := make([]int64, blockWords*c.Size()), make([]int64, blockWords*c.Size())
 	for i := range send {

@@ -15,7 +15,7 @@ import (
 
 func main() {
 	bodies := osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}
-	osu.Define("messagerate", "1:4K", osu.MessageRate).Main(2, bodies.Run)
+	osu.Define("messagerate").WithSizes("1:4K").WithCounts(osu.MessageRate).WithArena().WithType().Main(2, bodies.Run)
 }
 
 // run runs the benchmark in one rank. The lower half of the ranks sends, and the upper half receives.

@@ -21,7 +21,8 @@ import (
 var work = flag.Duration("for", time.Millisecond, "`time` that the computation takes alone")
 
 func main() {
-	o := osu.Define("overlap", "1M", osu.Counts{Small: 100, SmallWarmup: 10, Large: 100, LargeWarmup: 10})
+	o := osu.Define("overlap").WithSizes("1M").WithCounts(osu.Counts{Small: 100, SmallWarmup: 10, Large: 100, LargeWarmup: 10}).WithArena()
+	o.Type = "float32"
 	o.Main(1, run)
 }
 

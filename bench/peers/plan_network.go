@@ -60,7 +60,7 @@ func networkMeasurements() []measurement {
 		over(measurement{key: "rdma latency encrypted", program: "latency", ranks: 2, bound: true, alone: true, args: netSmall, env: encrypted}),
 		over(measurement{key: "rdma bandwidth encrypted", program: "bandwidth", ranks: 2, bound: true, alone: true, args: netLong, env: encrypted}),
 		over(measurement{key: "rdma message rate", program: "messagerate", ranks: 2, bound: true, args: netRate}),
-		over(measurement{key: "rdma connect", program: "connect", ranks: 18, alone: true}),
+		over(measurement{key: "rdma connect", program: "connect", ranks: 18, alone: true, quick: []string{}}),
 		over(measurement{key: "rdma allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}}),
 		{key: "shm alone", program: "latency", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-m", "8"}, warm)},
 		{key: "shm beside rdma", program: "latency", ranks: 6, alone: true, args: slices.Concat([]string{"-m", "8", "-heard", "4"}, warm), launch: twoNodes},

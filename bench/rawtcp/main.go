@@ -24,7 +24,7 @@ const tagPort = 1
 var stream = flag.Bool("stream", false, "measure the bandwidth of one direction, not the latency of a ping-pong")
 
 func main() {
-	osu.Define("rawtcp", "1:4M", osu.Latency).Main(1, run)
+	osu.Define("rawtcp").WithSizes("1:4M").WithCounts(osu.Latency).Main(1, run)
 }
 
 // run runs the benchmark in one rank.

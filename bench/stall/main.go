@@ -25,7 +25,7 @@ var (
 )
 
 func main() {
-	o := osu.Define("stall", "8", osu.Counts{Small: 50, SmallWarmup: 2, Large: 50, LargeWarmup: 2})
+	o := osu.Define("stall").WithSizes("8").WithCounts(osu.Counts{Small: 50, SmallWarmup: 2, Large: 50, LargeWarmup: 2}).WithArena()
 	o.Main(2, run)
 }
 

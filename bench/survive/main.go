@@ -45,10 +45,10 @@ const (
 )
 
 func main() {
-	o := osu.Define("survive", "0", osu.Latency)
+	o := osu.Define("survive")
 	o.Parse()
 	if *ulfm { // this process starts jobs, and is not a rank
-		if err := series(context.Background(), os.Stdout, o.Iterations); err != nil {
+		if err := series(context.Background(), os.Stdout, *iterations); err != nil {
 			fmt.Fprintln(os.Stderr, "survive:", err)
 			os.Exit(1)
 		}
@@ -68,8 +68,8 @@ func run(w *runtime.World, o *osu.Options) error {
 	}
 	c := w.Comm()
 	timed, warmup := 200, 20
-	if o.Iterations > 0 {
-		timed, warmup = o.Iterations, 1
+	if *iterations > 0 {
+		timed, warmup = *iterations, 1
 	}
 	agree, err := mean(c, timed, warmup, func() error { return second(c.Agree(1)) })
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 )
 
 var (
+	// iterations is 0 for 200 timed calls after 20 untimed ones.
+	iterations = flag.Int("i", 0, "timed `calls` of Agree and of Shrink, after one that is not timed (default 200, after 20)")
+
 	losses = flag.Int("pause", 0, "measure the pause of `N` losses of a rank, with gorun -on-failure respawn=N, in place of the rest")
 	whole  = flag.Bool("agent", false, "with -pause and hosts: the last rank's whole host is lost, with its agent")
 	cable  = flag.Bool("cut", false, "with -pause and hosts: print \"cut\" and go on, until somebody has cut off the last rank's host")

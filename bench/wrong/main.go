@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"regexp"
 
 	"github.com/gorun-hpc/gorun/runtime"
@@ -28,6 +29,9 @@ var (
 
 func main() {
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fail(fmt.Errorf("unexpected argument %q", flag.Arg(0)))
+	}
 	if *rank != "" {
 		p, found := find(*rank)
 		if !found {
@@ -52,6 +56,9 @@ func study() error {
 	pattern, err := regexp.Compile(*only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
+	}
+	if _, err := exec.LookPath(*gorun); err != nil {
+		return fmt.Errorf("-gorun: %w (go install ./cmd/gorun puts gorun on the PATH if $(go env GOPATH)/bin is in it)", err)
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -38,7 +38,7 @@ func judge(ctx context.Context, gorun, self string, p program, correct bool) (*v
 	cmd.Stderr = &report
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || ctx.Err() != nil) {
-		return nil, fmt.Errorf("%s: %w: %w\n%s", p.name, err, ctx.Err(), report.Bytes())
+		return nil, fmt.Errorf("%s: %w\n%s", p.name, errors.Join(err, ctx.Err()), report.Bytes())
 	}
 	return newVerdict(p, correct, cmd.ProcessState.ExitCode(), report.String()), nil
 }

@@ -31,7 +31,8 @@ var (
 	MessageRate = Counts{1000, 100, 100, 10}
 )
 
-// Options contains the flags that all benchmarks share.
+// Options contains the values of the flags that benchmarks share. Define defines -json. The methods
+// With define the other flags, for the benchmarks that use them.
 type Options struct {
 	Title      string // names the benchmark in the table
 	Sizes      []int  // in bytes
@@ -40,28 +41,51 @@ type Options struct {
 	Type       string // element type: byte, int64, float32, float64
 	Arena      bool   // allocate buffers from the arena
 	JSON       bool   // print JSON in place of the table
-	Full       bool   // print more columns
 
 	counts Counts
 }
 
-// Define defines the shared flags. sizes is the default of -m. counts is the default of -i and -x.
-func Define(title, sizes string, counts Counts) *Options {
-	o := &Options{Title: title, counts: counts}
-	flag.Func("m", fmt.Sprintf("message `sizes` in bytes: min:max in powers of two, or a list 8,1024 (default %s)", sizes), func(s string) error {
+// Define returns the options of a benchmark that sends bytes, with one row for the size 0.
+func Define(title string) *Options {
+	o := &Options{Title: title, Sizes: []int{0}, Type: "byte", Warmup: -1}
+	flag.BoolVar(&o.JSON, "json", false, "print JSON in place of the table")
+	return o
+}
+
+// WithSizes defines -m. Sizes without the flag are sizes.
+func (o *Options) WithSizes(sizes string) *Options {
+	usage := fmt.Sprintf("message `sizes` in bytes: min:max in powers of two, or a list 8,1024 (default %s)", sizes)
+	flag.Func("m", usage, func(s string) error {
 		var err error
 		o.Sizes, err = ParseSizes(s)
 		return err
 	})
-	flag.IntVar(&o.Iterations, "i", 0, "timed `iterations` per size (default: as OSU, by size)")
-	flag.IntVar(&o.Warmup, "x", -1, "`iterations` before the time starts (default: as OSU, by size)")
-	flag.StringVar(&o.Type, "type", "byte", "element `type`: byte, int64, float32 or float64")
-	flag.BoolVar(&o.Arena, "arena", false, "take buffers from the arena")
-	flag.BoolVar(&o.JSON, "json", false, "print JSON in place of the table")
-	flag.BoolVar(&o.Full, "full", false, "print more columns")
 	o.Sizes, _ = ParseSizes(sizes)
 	return o
 }
+
+// WithCounts defines -i and -x. Loops returns counts without these flags.
+func (o *Options) WithCounts(counts Counts) *Options {
+	o.counts = counts
+	flag.IntVar(&o.Iterations, "i", 0, "timed `iterations` per size (default: as OSU, by size)")
+	flag.IntVar(&o.Warmup, "x", -1, "`iterations` before the time starts (default: as OSU, by size)")
+	return o
+}
+
+// WithArena defines -arena, which Slice obeys.
+func (o *Options) WithArena() *Options {
+	flag.BoolVar(&o.Arena, "arena", false, "take buffers from the arena")
+	return o
+}
+
+// WithType defines -type, which Bodies obeys. Parse rounds the sizes up to whole elements.
+func (o *Options) WithType() *Options {
+	flag.StringVar(&o.Type, "type", o.Type, "element `type`: byte, int64, float32 or float64")
+	return o
+}
+
+// widths contains the sizes in bytes of the element types.
+var widths = map[string]int{"byte": 1, "int64": 8, "float32": 4, "float64": 8}
 
 // Main parses the command line, runs a benchmark that needs at least the given number of ranks, and does not
 // return. The benchmark must define its own flags before the call.
@@ -91,7 +115,7 @@ func (o *Options) Parse() {
 	case err != nil:
 	case flag.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
-	case !slices.Contains([]string{"byte", "int64", "float32", "float64"}, o.Type):
+	case widths[o.Type] == 0:
 		err = fmt.Errorf("unknown element type %q", o.Type)
 	case o.Iterations < 0:
 		err = errors.New("-i is negative")
@@ -100,6 +124,16 @@ func (o *Options) Parse() {
 		fmt.Fprintf(os.Stderr, "%s: %v (-h lists the flags)\n", o.Title, err)
 		os.Exit(2)
 	}
+	o.Sizes = roundUp(o.Sizes, widths[o.Type])
+}
+
+// roundUp returns the sizes rounded up to multiples of width, without equal neighbours.
+func roundUp(sizes []int, width int) []int {
+	var rounded []int
+	for _, size := range sizes {
+		rounded = append(rounded, (size+width-1)/width*width)
+	}
+	return slices.Compact(rounded)
 }
 
 // Loops returns the numbers of timed and of warm-up iterations for a size.

@@ -40,7 +40,7 @@ func TestParseSizes(t *testing.T) {
 }
 
 func TestLoops(t *testing.T) {
-	o := osu.Define("test", "1:4", osu.Latency)
+	o := osu.Define("test").WithSizes("1:4").WithCounts(osu.Latency)
 	timed, warmup := o.Loops(8192)
 	require.Equal(t, [2]int{10000, 100}, [2]int{timed, warmup})
 	timed, warmup = o.Loops(8193)
