@@ -129,7 +129,7 @@ func (o *Options) Parse() {
 
 // roundUp returns the sizes rounded up to multiples of width, without equal neighbours.
 func roundUp(sizes []int, width int) []int {
-	var rounded []int
+	rounded := make([]int, 0, len(sizes))
 	for _, size := range sizes {
 		rounded = append(rounded, (size+width-1)/width*width)
 	}
