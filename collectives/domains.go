@@ -91,7 +91,7 @@ func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, 
 	if err != nil {
 		return nil, err
 	}
-	return tier.NewMemory(mine, n, g.crowded), nil
+	return tier.NewMemory(mine, n, g.crowded, g.cramped), nil
 }
 
 // openDeep returns g.deep. The first call makes g.deep, with three levels: within domains, between the

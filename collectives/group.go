@@ -26,6 +26,8 @@ type group struct {
 	// near is true if all members share a node. crowded is true if the ranks of this node outnumber
 	// its processors.
 	near, crowded bool
+	// cramped is the field of situation.
+	cramped bool
 	// nested is true if several members share a node, but not all members do. inOrder is true if
 	// nested is true and the members of each node precede the members of the next node.
 	nested, inOrder bool
@@ -182,6 +184,7 @@ func newGroup(c *runtime.Comm) (*group, error) {
 		return nil, err
 	}
 	g := &group{memories: new(memories), override: override, table: measured, fixed: fixed, compared: compared, choices: noted, crowded: c.Oversubscribed()}
+	g.cramped = g.crowded && c.World().Processors() <= crampedMax
 	g.home = c.WithContext(context.Background())
 	g.recorder, g.context = c.Recorder()
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
@@ -217,7 +220,7 @@ func (g *group) situation(k *call) situation {
 func (g *group) messageSituation(k *call) situation {
 	return situation{
 		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),
-		ranks: g.size, perNode: g.widest, crowded: g.crowded, fixed: g.fixed && k.op.Reduces(),
+		ranks: g.size, perNode: g.widest, crowded: g.crowded, cramped: g.cramped, fixed: g.fixed && k.op.Reduces(),
 		smallMax: g.smallMax, elemMax: g.elemMax, laneMax: g.laneMax,
 	}
 }

@@ -52,7 +52,7 @@ func (g *group) openLevels() error {
 		if err != nil {
 			return err
 		}
-		inner = tier.NewMemory(mine, n, g.crowded)
+		inner = tier.NewMemory(mine, n, g.crowded, g.cramped)
 	}
 	g.levels = tier.NewNested(&g.peer, g.parts, inner, g.leaders())
 	return nil

@@ -38,6 +38,9 @@ var nearbys = append([]nearby{
 	{message.Reduce, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ReduceSmall(c.Send, c.Recv, c.Root, c.Reduction)
 	}, 0, false},
+	{message.Reduce, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error {
+		return n.ReducePipeline(c.Send, c.Recv, c.Root, c.Reduction)
+	}, 0, false},
 	{message.Reduce, "node-segments", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ReduceSegments(c.Send, c.Recv, c.Root, c.Reduction)
 	}, 0, false},
@@ -45,7 +48,6 @@ var nearbys = append([]nearby{
 	{message.Reduce, "node-pull", pulls(func(n *node.Group, c *message.Call) error {
 		return n.ReducePull(c.Send, c.Recv, c.Root, c.Reduction)
 	}), 0, false},
-	{message.Reduce, "node-pair", paired(message.ReduceBinomial), message.Commutes, true},
 
 	{message.AllReduce, "node-exchange", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllReduceExchange(c.Send, c.Recv, c.Reduction)

@@ -3,6 +3,7 @@ package collectives_test
 import (
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -103,14 +104,14 @@ func TestLongBlocksOfTwoRanks(t *testing.T) {
 			}
 			return nil
 		}
-		err := errors.Join(says("bcast", "node-pair (both ends of one message copy it once, if"), says("gather", "node-pair"), says("reduce", "node-pair"),
+		err := errors.Join(says("bcast", "node-pair (both ends of one message copy it once, if"), says("gather", "node-pair"),
 			says("alltoall", "node-pull (every byte crosses once, if the first such call measures"), says("scatter", "node-pull"))
 		send, recv := make([]byte, 2<<17), make([]byte, 2<<17)
 		for range 2 {
 			err = errors.Join(err, collectives.AllToAll(c, send, recv))
 		}
 		return errors.Join(err, says("bcast", "node-pipeline"), says("gather", "node-pipeline"), says("alltoall", "node-pipeline"),
-			says("scatter", "node-pipeline"), says("reduce", "node-segments"))
+			says("scatter", "node-pipeline"), says("reduce", "node-pipeline"))
 	})
 }
 
@@ -173,4 +174,29 @@ func TestExplain(t *testing.T) {
 		}
 		return check("allgather", 1<<20, "several nodes", "ring")
 	})
+}
+
+// Root of a long Reduce combines the contributions of all ranks alone if there are two ranks, or if the ranks share few
+// processors. Otherwise every rank combines a share.
+func TestWhoCombines(t *testing.T) {
+	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(0))
+	for _, tc := range []struct {
+		ranks, processors int
+		want              string
+	}{
+		{2, 2, "node-pipeline"},
+		{2, 1, "node-pipeline"},
+		{3, 2, "node-pipeline"},
+		{8, 4, "node-pipeline"},
+		{8, 5, "node-segments"},
+		{3, 3, "node-segments"},
+	} {
+		goruntime.GOMAXPROCS(tc.processors)
+		world(t, tc.ranks, func(c *runtime.Comm) error {
+			if got := collectives.Explain(c, "reduce", 16<<10); !strings.Contains(got, tc.want) {
+				return fmt.Errorf("%d processors: %q does not say %q", tc.processors, got, tc.want)
+			}
+			return nil
+		})
+	}
 }

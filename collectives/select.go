@@ -22,6 +22,8 @@ type situation struct {
 	fixed bool
 	// near: all ranks share memory. crowded: the ranks of this node outnumber its processors.
 	near, crowded bool
+	// cramped: crowded is true, and the node has at most crampedMax processors for them.
+	cramped bool
 	// nested: several ranks share a node, but not all ranks do. inOrder: nested is true, and the ranks of each
 	// node precede the ranks of the next node.
 	nested, inOrder bool
@@ -41,7 +43,7 @@ type situation struct {
 	smallMax, elemMax, laneMax int
 }
 
-// A need is a condition on the situation. The conditions free, crowd, whole, laned, readable, far, quicker and spread
+// A need is a condition on the situation. The conditions free, crowd, cramped, whole, laned, readable, far, quicker and spread
 // concern this node. Ranks of other nodes may see them differently, so only algorithms for ranks that share memory may
 // depend on them. If members chose different algorithms, they would wait for each other for ever.
 type need uint32
@@ -50,6 +52,7 @@ const (
 	near        need = 1 << iota // all ranks share memory
 	free                         // every rank has a processor
 	crowd                        // ranks share processors
+	cramped                      // ranks share at most crampedMax processors
 	commutative                  // the operator commutes, or there is no operator
 	fits                         // a contribution fits into a slot
 	allFit                       // the blocks of all ranks fit into a slot
@@ -87,6 +90,11 @@ const linearMax = 40
 // processors send blocks above apartMax as messages (docs/adr/0074).
 const pipelineMax = 64 << 10
 
+// crampedMax is the largest number of processors at which a reduce of ranks that share them is fastest if root
+// combines all contributions. On more processors, the ranks save more time by combining shares at the same time than
+// they spend on waiting for each other (docs/adr/0075).
+const crampedMax = 4
+
 // apartMax is used in place of pipelineMax for two ranks whose processors have no common cache (docs/adr/0054), or
 // that exchange long blocks faster by reading private memory (docs/adr/0059). It applies to other operations, too.
 const apartMax = 32 << 10
@@ -111,7 +119,7 @@ const (
 
 // holds returns the conditions that hold.
 func (s *situation) holds() need {
-	return near.when(s.near) | free.when(!s.crowded) | crowd.when(s.crowded) | commutative.when(s.commutative) |
+	return near.when(s.near) | free.when(!s.crowded) | crowd.when(s.crowded) | cramped.when(s.cramped) | commutative.when(s.commutative) |
 		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
 		two.when(s.ranks == 2) | quad.when(s.ranks <= 4) | few.when(s.ranks <= flatMax) | many.when(s.ranks > linearMax) | flagged.when(s.ranks <= node.FlagsMax) |
 		whole.when(s.elem <= s.elemMax) | laned.when(s.elem <= s.laneMax) | listed.when(s.ranks <= node.TableMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable) |
@@ -181,10 +189,10 @@ var table = resolve([]line{
 	{message.Bcast, "scatter-allgather", 0, 0, 0, "long: every rank sends a share"},
 
 	{message.Reduce, "node-small", fits, 0, 0, "root reads the contributions in place"},
-	{message.Reduce, "node-segments", whole, 0, apartMax, "every rank combines a share in place"},
+	{message.Reduce, "node-pipeline", whole, cramped, 0, "ranks share few processors: root alone waits for others, and combines in place"},
+	{message.Reduce, "node-pipeline", whole, two, apartMax, "root combines in place while the other rank writes"},
 	{message.Reduce, "node-pull", readable | two, far, 0, once},
-	{message.Reduce, "node-pair", readable | two, quicker, 0, byBoth},
-	{message.Reduce, "node-pull", readable | two, quicker, 0, measured},
+	{message.Reduce, "node-pipeline", whole, two, 0, "root combines in place while the other rank writes"},
 	{message.Reduce, "node-segments", whole, 0, 0, "every rank combines a share in place"},
 	{message.Reduce, "binomial", 0, inOrder, 0, "fewest messages, few of them between nodes"},
 	{message.Reduce, inDomains, 0, asked, 0, "each domain of the node combines alone first"},

@@ -28,6 +28,8 @@ func BenchmarkPair(b *testing.B) {
 		{"allreduce-counter", []int{8}, func(g *node.Group, s, r []byte) error { return g.AllReduceCounter(s, r, sumFloat32) }},
 		{"allreduce-pair", []int{8 << 10, 64 << 10, 1 << 20, 16 << 20}, func(g *node.Group, s, r []byte) error { return g.AllReducePair(s, r, sumFloat32) }},
 		{"allreduce-segments", []int{64 << 10, 1 << 20, 16 << 20}, func(g *node.Group, s, r []byte) error { return g.AllReduceSegments(s, r, sumFloat32) }},
+		{"reduce-pipeline", []int{8 << 10, 64 << 10, 1 << 20}, func(g *node.Group, s, r []byte) error { return g.ReducePipeline(s, r, 0, sumFloat32) }},
+		{"reduce-segments", []int{8 << 10, 64 << 10, 1 << 20}, func(g *node.Group, s, r []byte) error { return g.ReduceSegments(s, r, 0, sumFloat32) }},
 		{"bcast-small", []int{8, 1 << 10}, func(g *node.Group, s, _ []byte) error { return g.BcastSmall(s, 0) }},
 		{"bcast-pipeline", []int{64 << 10, 1 << 20, 16 << 20}, func(g *node.Group, s, _ []byte) error { return g.BcastPipeline(s, 0) }},
 		{"alltoall-small", []int{8 << 1}, func(g *node.Group, s, r []byte) error { return g.AllToAllSmall(s, r) }},

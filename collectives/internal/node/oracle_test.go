@@ -181,6 +181,7 @@ var operations = append(unevenOperations, []operation{
 	{"allreduce pair", allReduce((*node.Group).AllReducePair), pair},
 	{"reduce small", reduce((*node.Group).ReduceSmall), small(own)},
 	{"reduce segments", reduce((*node.Group).ReduceSegments), large},
+	{"reduce pipeline", reduce((*node.Group).ReducePipeline), large},
 	{"reduce pull", reduce(func(g *node.Group, send, recv []byte, root int, r message.Reduction) error {
 		return pulled(g, func() error { return g.ReducePull(send, recv, root, r) })
 	}), pair},
@@ -361,6 +362,9 @@ func TestSegmentsAreWholeElements(t *testing.T) {
 					}
 					if !bytes.Equal(recv, c.combined()) {
 						return fmt.Errorf("%d elements of %d bytes at member %d of %d: wrong result", n, elem, rank, shape.Size)
+					}
+					if err := g.ReducePipeline(send, recv, 0, whole); err != nil {
+						return err
 					}
 					if shape.Size != 2 {
 						continue

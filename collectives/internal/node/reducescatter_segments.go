@@ -34,7 +34,9 @@ func (g *Group) ReduceScatterSegments(send, recv []byte, parts message.Parts, r 
 		if err := f.writtenByAll(s); err != nil {
 			return err
 		}
-		f.combineLanes(window(own, i, each), window(recv, i, each), same, each, s, r)
+		f.fold(window(recv, i, each), window(own, i, each), same, r, func(q int) []byte {
+			return f.segment(q, s)[f.laneIn(q, g.rank)*each:]
+		})
 		f.finish(s)
 	}
 	return nil
@@ -50,26 +52,26 @@ func (f *ring) writtenByAll(s uint64) error {
 	return nil
 }
 
-// combineLanes combines, into out, the pieces of segment s that all members have for this member. The
-// argument in is this member's own piece, which is not in a segment. same is true if in and out are the same
-// memory.
-func (f *ring) combineLanes(in, out []byte, same bool, each int, s uint64, r message.Reduction) {
+// fold combines, into out, the operands of all members in the order of the ranks. The argument in is this
+// member's own operand, and theirs returns memory that begins with the operand of another member. same is true
+// if in and out are the same memory.
+func (f *ring) fold(out, in []byte, same bool, r message.Reduction, theirs func(q int) []byte) {
 	rank, stride := f.g.rank, max(chunk/r.Elem, 1)*r.Elem
 	for from := 0; from < len(out); from += stride {
 		to := min(from+stride, len(out))
-		lane := func(q int) []byte {
+		operand := func(q int) []byte {
 			if q == rank {
 				return in[from:to]
 			}
-			return f.segment(q, s)[f.laneIn(q, rank)*each:][from:to]
+			return theirs(q)[from:to]
 		}
 		acc := out[from:to]
 		if same && rank > 1 { // the first combination would overwrite this member's operand
 			acc = f.accumulator(to - from)
 		}
-		r.Fn(acc, lane(0), lane(1))
+		r.Fn(acc, operand(0), operand(1))
 		for q := 2; q < len(f.parts); q++ {
-			r.Fn(acc, acc, lane(q))
+			r.Fn(acc, acc, operand(q))
 		}
 		kernel.Copy(out[from:to], acc)
 	}

@@ -10,6 +10,8 @@ type Memory struct {
 	message.Peer
 	group   *node.Group
 	crowded bool
+	// alone is true if a long Reduce is fastest if root combines all contributions alone.
+	alone bool
 	// small and element are the first two results of node.Limits, in bytes.
 	small, element int
 }
@@ -17,9 +19,9 @@ type Memory struct {
 var _ Tier = (*Memory)(nil)
 
 // NewMemory returns the tier of the members of g. p sends messages between them. crowded is
-// node.Config.Crowded.
-func NewMemory(p message.Peer, g *node.Group, crowded bool) *Memory {
-	m := &Memory{Peer: p, group: g, crowded: crowded}
+// node.Config.Crowded. cramped is true if crowded is true and the members share few processors.
+func NewMemory(p message.Peer, g *node.Group, crowded, cramped bool) *Memory {
+	m := &Memory{Peer: p, group: g, crowded: crowded, alone: cramped || p.Size() == 2}
 	m.small, m.element, _ = node.Limits(p.Size(), crowded)
 	return m
 }
@@ -51,6 +53,8 @@ func (m *Memory) Reduce(send, recv []byte, root int, r message.Reduction) error 
 		return m.group.ReduceSmall(send, recv, root, r)
 	case r.Elem > m.element:
 		return message.ReduceOrdered(m.Peer, &message.Call{Send: send, Recv: recv, Root: root, Reduction: r})
+	case m.alone:
+		return m.group.ReducePipeline(send, recv, root, r)
 	}
 	return m.group.ReduceSegments(send, recv, root, r)
 }
