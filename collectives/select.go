@@ -101,7 +101,7 @@ const apartMax = 32 << 10
 
 // rootPullMax is used in place of apartMax for a scatter between two ranks whose processors have a common cache.
 // Up to this length, a copy through shared memory is faster if root has just written the blocks (docs/adr/0059).
-// Ranks that share processors scatter blocks above crowdedRootMax in place (docs/adr/0070).
+// Ranks that share processors scatter and broadcast blocks above crowdedRootMax in place (docs/adr/0070).
 const rootPullMax, crowdedRootMax = 256 << 10, 8 << 10
 
 // pairMin is the length in bytes above which two ranks that exchange long blocks faster by reading private
@@ -170,7 +170,8 @@ var table = resolve([]line{
 	{message.Barrier, "dissemination", 0, 0, 0, "ranks on several nodes"},
 
 	{message.Bcast, "node-small", fits, 0, 0, "data and flag are in one cache line"},
-	{message.Bcast, "node-pipeline", 0, 0, apartMax, "readers copy from root's memory while it writes"},
+	{message.Bcast, "node-pipeline", 0, 0, crowdedRootMax, "readers copy from root's memory while it writes"},
+	{message.Bcast, "node-pipeline", 0, free, apartMax, "readers copy from root's memory while it writes"},
 	{message.Bcast, "node-pull", readable, far, 0, once},
 	{message.Bcast, "node-pipeline", 0, quicker, pairMin, "readers copy from root's memory while it writes"},
 	{message.Bcast, "node-pair", readable | two, quicker, 0, byBoth},
