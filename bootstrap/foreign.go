@@ -40,7 +40,7 @@ var foreign = []struct {
 }{
 	{"mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", false, []string{"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri"}},
 	{"mpiexec or srun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", true, nil},
-	{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", false, []string{"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
+	{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", false, []string{"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME"}},
 	{"flux run", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "", false, []string{"FLUX_JOB_ID"}},
 	{"mpiexec", "PMI_RANK", "PMI_SIZE", "", false, nil},
 	{"mpiexec", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "", false, nil},

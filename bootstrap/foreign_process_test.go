@@ -272,7 +272,7 @@ func TestForeignJobsThatCannotBeJoined(t *testing.T) {
 		"PMI_FD is no number":    {[]string{"PMI_FD=x", "PMI_RANK=1", "PMI_SIZE=2"}, "it is no socket"},
 		"PMI_FD is a file":       {[]string{"PMI_FD=0", "PMI_RANK=1", "PMI_SIZE=2"}, "it is no socket"},
 		"PMI_PORT is elsewhere":  {[]string{"PMI_PORT=example.org:1", "PMI_ID=1"}, "name of this machine"},
-		"PMI_PORT is closed":     {[]string{"PMI_PORT=127.0.0.1:1", "PMI_ID=1"}, "connection refused"},
+		"PMI_PORT is closed":     {[]string{"PMI_PORT=127.0.0.1:1", "PMI_ID=1"}, "connection refused (mpiexec has started this process, and has not told its rank)"},
 		"no patience":            {append(mpirun(t.TempDir(), 2)(1), bootstrap.EnvAnswer+"=soon"), "want a duration"},
 		"no directory":           {mpirun("/proc/nothing", 2)(1), bootstrap.EnvRendezvous},
 		"no network of the name": {append(mpirun(t.TempDir(), 2)(0), bootstrap.EnvNet+"=240.0.0.0/8", "OMPI_COMM_WORLD_LOCAL_SIZE=1"), bootstrap.EnvNet},

@@ -68,3 +68,18 @@ func TestForeignLaunchers(t *testing.T) {
 		})
 	}
 }
+
+// Two clusters may share the directory in which ranks meet, and number their jobs alike. The ranks of their jobs do
+// not meet.
+func TestStepsOfTwoClusters(t *testing.T) {
+	step := func(cluster string) string {
+		env := map[string]string{
+			"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_JOB_ID": "3", "SLURM_STEP_ID": "0", "SLURM_CLUSTER_NAME": cluster,
+		}
+		f, found := bootstrap.FindForeign(func(key string) string { return env[key] })
+		require.True(t, found)
+		return bootstrap.JobOf(f)
+	}
+	require.Equal(t, step("a"), step("a"))
+	require.NotEqual(t, step("a"), step("b"))
+}

@@ -3,9 +3,12 @@
 package bootstrap
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // host is the server of a job of another launcher, after its ranks have met. It runs in rank 0.
@@ -41,7 +44,7 @@ func (h *host) serve(rank int) {
 		return
 	}
 	cause := "its process ended without leaving the job"
-	if err != nil {
+	if err != nil && !errors.Is(err, unix.ECONNRESET) { // the connection is reset if the process had not read all frames
 		cause = err.Error()
 	}
 	if h.first() {

@@ -17,7 +17,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
-// EnvAnswer is the variable with the time within which the ranks that another launcher has started must meet.
+// EnvAnswer is the variable with the time within which the ranks that another launcher has started must meet. Rank 0
+// waits for the others, and every other rank tries to reach rank 0, for this time from its own start.
 // The value is a duration such as 90s. If the variable is unset, the time is answerDefault.
 const EnvAnswer = "GORUN_ANSWER_WITHIN"
 
@@ -92,6 +93,9 @@ func (f Foreign) hide() error {
 // foreignError returns an error that also names the launcher that has started this process, and the rank of
 // the process.
 func foreignError(f Foreign, err error) error {
+	if f.Size == 0 {
+		return fmt.Errorf("%w (%s has started this process, and has not told its rank)", err, f.Launcher)
+	}
 	return fmt.Errorf("%w (this is rank %d of %d that %s has started; gorun -np %d starts them, too)", err, f.Rank, f.Size, f.Launcher, f.Size)
 }
 
@@ -109,7 +113,7 @@ func (f Foreign) meet(by exchange, until time.Time, away *abroad) (*Session, err
 	if err != nil {
 		return nil, err
 	}
-	if err := m.attend(until); err != nil {
+	if err := m.attend(); err != nil {
 		return nil, errors.Join(err, m.conn.Close())
 	}
 	if err := away.met(); err != nil {
@@ -198,12 +202,22 @@ type store struct {
 }
 
 func (s *store) publish(p point) error {
-	return errors.Join(s.client.Put(pmiKey, p.encode()), s.client.Barrier())
+	return errors.Join(s.client.Put(pmiKey, p.encode()), s.barrier())
+}
+
+// barrier returns when all ranks have called it. If a rank has not called it at the deadline of the connection,
+// the error says so.
+func (s *store) barrier() error {
+	err := s.client.Barrier()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("bootstrap: not all ranks have come to the launcher's barrier in time (%s): was each of them started? %w", EnvAnswer, err)
+	}
+	return err
 }
 
 func (s *store) find() (point, error) {
 	if s.got == nil {
-		if err := s.client.Barrier(); err != nil {
+		if err := s.barrier(); err != nil {
 			return point{}, fmt.Errorf("%w: %w", errUnpublished, err)
 		}
 		text, err := s.client.Get(pmiKey)

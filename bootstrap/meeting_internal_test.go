@@ -176,7 +176,7 @@ func TestStrangersAtTheMeeting(t *testing.T) {
 	require.NoError(t, err)
 	both := []*newcomer{{rank: 0, conn: own}, {rank: 1, conn: conn}}
 	for _, n := range both {
-		go func() { result <- n.attend(until) }()
+		go func() { result <- n.attend() }()
 	}
 	for range 3 {
 		require.NoError(t, <-result)
@@ -246,7 +246,7 @@ func TestRank0ProvesItselfLate(t *testing.T) {
 	go func() { result <- g.gather(door, os.NewFile(uintptr(pair[1]), "rank")) }()
 	n := &newcomer{conn: os.NewFile(uintptr(pair[0]), "meeting")}
 	require.NoError(t, introduce(n.conn, door.secret, 0, [nonceBytes]byte{}))
-	require.NoError(t, n.attend(until))
+	require.NoError(t, n.attend())
 	require.NoError(t, <-result)
 	require.NoError(t, errors.Join(n.memory.Close(), n.conn.Close(), g.ranks[0].conn.Close()))
 }

@@ -73,9 +73,8 @@ func (m *meeting) gather(d *Door, own *os.File) error {
 		err = m.settle()
 	}
 	if err == nil {
-		err = m.start()
-	}
-	if err != nil {
+		m.start()
+	} else {
 		for _, v := range slices.Backward(m.ranks) { // rank 0 is last: this process may end after that frame
 			if v != nil {
 				_ = v.send(kindRefused, numbered(0, err.Error())) // errors are ignored: the job does not begin
@@ -242,18 +241,13 @@ func (m *meeting) equip(nodes [][]int) error {
 	return nil
 }
 
-// start tells all ranks that the job begins.
-func (m *meeting) start() error {
-	for rank, v := range m.ranks {
-		err := v.conn.SetDeadline(time.Time{})
-		if err == nil {
-			err = v.send(kindStart, nil)
-		}
-		if err != nil {
-			return m.lost(rank, err)
-		}
+// start tells all ranks that the job begins. It ignores errors: if a rank is lost, the others have begun, and the
+// host tells them of the loss.
+func (m *meeting) start() {
+	for _, v := range m.ranks {
+		_ = v.conn.SetDeadline(time.Time{})
+		_ = v.send(kindStart, nil)
 	}
-	return nil
 }
 
 // lost returns the error about a rank whose connection has failed before the job began.

@@ -29,18 +29,31 @@ type newcomer struct {
 // yet.
 const retryDelay = 50 * time.Millisecond
 
+// firstTrial is the time that rank 0 has for the proof at each of its addresses in the first attempt at a place. The
+// time doubles with each further attempt. Without this limit, each address in a network that drops packets, or of
+// an earlier job, would take proofTimeout.
+const firstTrial = 500 * time.Millisecond
+
 // reach connects to rank 0. The parameter until is the deadline. Before each attempt, reach calls find to get
 // the place to meet. The place may differ between calls, because the first place may be left over from an
 // earlier job.
 func reach(rank int, until time.Time, find func() (point, error)) (*os.File, point, error) {
 	var failure error
-	for {
+	var before [32]byte // secret of the place of the last attempt
+	for trial := firstTrial; ; trial = min(2*trial, proofTimeout) {
 		p, err := find()
+		if p.secret != before {
+			before, trial = p.secret, firstTrial
+		}
 		if errors.Is(err, errUnpublished) {
 			return nil, point{}, fmt.Errorf("bootstrap: rank %d: %w", rank, err)
 		}
 		for _, a := range p.addresses {
-			conn, e := Knock(a, rank, p.secret, until)
+			late := time.Now().Add(trial)
+			if until.Before(late) {
+				late = until
+			}
+			conn, e := Knock(a, rank, p.secret, late)
 			if e == nil {
 				return conn, p, nil
 			}
@@ -56,17 +69,17 @@ func reach(rank int, until time.Time, find func() (point, error)) (*os.File, poi
 	}
 }
 
-// attend sends the presence of this process to rank 0, and acts on the frames of rank 0 until the job begins.
-func (m *newcomer) attend(until time.Time) error {
+// attend sends the presence of this process to rank 0, and acts on the frames of rank 0 until the job begins. It
+// has no deadline. The deadline of rank 0 counts, which is later than that of this rank if rank 0 was started
+// later. At its deadline, rank 0 says which ranks are missing.
+func (m *newcomer) attend() error {
 	m.in = bufio.NewReaderSize(m.conn, 512)
 	self, err := m.describe()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = m.probe.Close() }()
-	// This deadline is later than the deadline of rank 0. This rank can then receive the error of rank 0,
-	// which says which ranks are missing.
-	if err := m.conn.SetDeadline(until.Add(2 * proofTimeout)); err != nil {
+	if err := m.conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
 	if err := m.send(kindPresence, self.encode()); err != nil {
@@ -78,7 +91,7 @@ func (m *newcomer) attend(until time.Time) error {
 			return m.lost(err)
 		}
 		if k == kindStart {
-			return m.conn.SetDeadline(time.Time{})
+			return nil
 		}
 		if err := m.follow(k, body); err != nil {
 			return err
@@ -180,11 +193,8 @@ func (m *newcomer) send(k kind, body []byte) error {
 }
 
 // buffered is a connection whose reads go through Reader, because Reader may already have read bytes from the
-// connection.
+// connection. It hides the file of the connection, so that a session cannot read past Reader (newPassage).
 type buffered struct {
 	io.Reader
-	*os.File
+	io.WriteCloser
 }
-
-// Read implements io.Reader.
-func (b buffered) Read(p []byte) (int, error) { return b.Reader.Read(p) }

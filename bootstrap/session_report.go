@@ -5,11 +5,8 @@ package bootstrap
 // loss only after the end of this rank. The agent prints the text once for all ranks with the same text. Fail
 // returns an error if no agent prints the text. The caller then has to print it.
 func (s *Session) Fail(origin, lost int, text string) error {
-	if s.conn == nil || s.away != nil && origin == s.Job().Rank {
+	if s.conn == nil || s.away != nil {
 		return errNoAgent
-	}
-	if s.away != nil {
-		return nil // no report is necessary, because rank 0 names the rank that failed first
 	}
 	return s.send(kindFailed, failed(origin, lost, text))
 }
