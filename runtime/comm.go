@@ -364,11 +364,13 @@ func (c *Comm) reason(err error) error {
 		}
 		return errDropped
 	}
-	// The context.Context has ended with a cause of its own. errors.Is must find the error of the context,
-	// too.
+	// If the context.Context has ended with a cause of its own, errors.Is must find the error of the context, too.
+	// The context may go on: an inline handler must not wait, whatever its context is.
 	var canceled *engine.CancelError
-	if c.ctx != nil && errors.As(err, &canceled) && canceled.Cause != nil && !errors.Is(err, c.ctx.Err()) {
-		return fmt.Errorf("%w: %w", c.ctx.Err(), err)
+	if c.ctx != nil && errors.As(err, &canceled) && canceled.Cause != nil {
+		if end := c.ctx.Err(); end != nil && !errors.Is(err, end) {
+			return fmt.Errorf("%w: %w", end, err)
+		}
 	}
 	return err
 }

@@ -1,10 +1,13 @@
 package runtime
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
 // member returns true exactly for the members of a communicator. If the communicator is unknown, it
@@ -30,4 +33,17 @@ func TestCommHasItsMembers(t *testing.T) {
 		}
 		require.True(t, w.comms.member(c.id+contextStride, worldSize), "of a communicator that is not known")
 	}
+}
+
+// An inline handler must not wait. The error of its operation on a view with a context.Context names the context only
+// if the context has ended.
+func TestErrorOfAViewWhoseContextGoesOn(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := newComm(new(World), 3, "test", []int{0}, 0).WithContext(ctx)
+	err := &engine.CancelError{Op: "receive", Cause: ErrInline}
+	require.EqualError(t, c.reason(err), err.Error())
+	cancel()
+	require.ErrorIs(t, c.reason(err), context.Canceled)
+	require.ErrorIs(t, c.reason(err), ErrInline)
 }

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -38,11 +37,8 @@ func (w *World) Explain(peer int) string {
 	return line
 }
 
-// ask calls f under the engine's lock, as queries of a transport require. It uses Await, which
-// calls its function with the lock held.
-func (w *World) ask(f func()) error {
-	return w.engine.Await(context.Background(), func() bool { f(); return true }, "explain")
-}
+// ask calls f under the engine's lock, as queries of a transport require.
+func (w *World) ask(f func()) error { return w.engine.Query(f) }
 
 // way returns the line about another rank. The engine's lock is held.
 func (w *World) way(peer int) string {

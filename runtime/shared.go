@@ -110,7 +110,7 @@ func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 // members.
 func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) {
 	if err := c.core.agreeing.enter(tagShared); err != nil {
-		return nil, c.giveUp("NewShared", err)
+		return nil, c.giveUp("new shared memory", err)
 	}
 	defer c.core.agreeing.leave(tagShared)
 	s := newShared(c, members, me, bytesPerRank)
@@ -131,7 +131,7 @@ func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) 
 		lost = joinErrors(lost, s.memory.arena.Free(s.lease))
 	}
 	if lost != nil {
-		return nil, c.giveUp("NewShared", lost)
+		return nil, c.giveUp("new shared memory", lost)
 	}
 	for i := 0; err == nil && i < len(votes); i++ {
 		if votes[i] != 0 {

@@ -49,8 +49,10 @@ func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 func (s *Shared) wake() {
 	for i, set := range s.asleep {
 		for left := set.Load(); left != 0; left &= left - 1 {
-			// A damaged word may have bits of ranks that do not exist.
-			if member := i*64 + bits.TrailingZeros64(left); member < len(s.members) {
+			switch member := i*64 + bits.TrailingZeros64(left); {
+			case member == s.me:
+				s.world.wake() // in a job of package localjob, the rank does not sleep on a bell of its node
+			case member < len(s.members): // a damaged word may have bits of ranks that do not exist
 				s.memory.node.Ring(s.members[member])
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/localjob"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -303,4 +304,29 @@ func TestSharedAmongSomeMembers(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// The error of a collective operation that makes shared memory and loses a member names the lost rank, and no function
+// that the program has not called: package collectives calls NewSharedAmong.
+func TestSharedWithALostMember(t *testing.T) {
+	killed, began := errors.New("killed"), make(chan struct{})
+	var job localjob.Job
+	job, err := localjob.Start(localjob.Config{Ranks: 3, Main: func(world any) error {
+		w := world.(*runtime.World)
+		<-began
+		if w.Rank() == 2 {
+			require.True(t, job.Kill(2, killed))
+			return nil
+		}
+		_, err := runtime.NewSharedAmong(w.Comm(), []int{0, 1, 2}, 8)
+		var lost *runtime.PeerError
+		require.ErrorAs(t, err, &lost)
+		require.Equal(t, 2, lost.Rank)
+		require.ErrorContains(t, err, "new shared memory on world: ")
+		require.NotContains(t, err.Error(), "NewShared")
+		return nil
+	}})
+	require.NoError(t, err)
+	close(began)
+	require.NoError(t, job.Wait(t.Context()))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -46,4 +47,22 @@ func TestEpisodeBeginsWithTheYoungestWait(t *testing.T) {
 	other, _ := episodeOf(waits(time.Minute, time.Hour+1), now)
 	require.Equal(t, one, same)
 	require.NotEqual(t, one, other, "another wait is another episode")
+}
+
+// The report of a rank that computes tells how long the program has not called gorun, also after earlier reports. gorun
+// -stall and the advice "look there" depend on this time.
+func TestReportsAreNoCallsOfTheProgram(t *testing.T) {
+	for _, way := range []string{transportShm, transportRDMA} {
+		t.Run(way, func(t *testing.T) {
+			t.Setenv(bootstrap.EnvTransport, way)
+			require.NoError(t, Local(2, func(w *World) error {
+				w.look(time.Now().Add(-time.Minute))
+				for range 3 {
+					require.GreaterOrEqual(t, w.doing().Quiet, time.Minute.Seconds())
+					w.look(time.Now())
+				}
+				return nil
+			}))
+		})
+	}
 }

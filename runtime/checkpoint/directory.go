@@ -48,17 +48,38 @@ func (c Config) sweep() {
 	}
 }
 
+// file returns the path of the file for one of this rank's own copies.
+func (s *Store) file(d *copied, rank int) string {
+	if d == &s.own[1] {
+		return s.config.name(rank, 1)
+	}
+	return s.config.name(rank, 0)
+}
+
+// remove removes the file of a copy that is not committed, if there is one. Save calls it before any rank stores its
+// copy of the step. The file may be of a Save of the same step that only some ranks had carried out before an earlier
+// step was restored. If this rank were lost before it writes the file, Restore would combine that file with the new
+// copies of the other ranks.
+func (s *Store) remove(name string) error {
+	if s.config.Directory == "" {
+		return nil
+	}
+	if err := os.Remove(name); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return syncDirectory(s.config.Directory)
+}
+
 // write writes a rank's own copy to its file atomically: it writes a temporary file, syncs it to the
 // disk, and renames it. Without Config.Directory it does nothing.
 func (s *Store) write(d *copied, size int) error {
 	if s.config.Directory == "" {
 		return nil
 	}
-	generation := 0
-	if d == &s.own[1] {
-		generation = 1
-	}
-	name := s.config.name(d.rank, generation)
+	name := s.file(d, d.rank)
 	f, err := os.CreateTemp(s.config.Directory, filepath.Base(name)+".*"+partSuffix)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func (s *Store) Restore(c *runtime.Comm, parts ...Part) (step int, found bool, e
 	defer s.mu.Unlock()
 	own, err := c.Dup()
 	if err == nil {
-		step, found, err = s.restore(own, parts)
+		step, found, err = s.restore(own.WithContext(c.Context()), parts)
 		err = errors.Join(err, own.Close())
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 		return 0, false, err
 	}
 	if step == none {
-		s.forget(none)
+		s.forget(none, none)
 		return 0, false, nil
 	}
 	mine, err := s.fetch(own, all, step)
@@ -71,11 +71,14 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 	if err := agree(own, step, err); err != nil {
 		return 0, false, err
 	}
-	err = s.replenish(own, all, step)
+	r, err := newRing(own)
+	if err == nil {
+		err = s.replenish(own, r, all, step)
+	}
 	if err := agree(own, step, err); err != nil {
 		return 0, false, err
 	}
-	s.forget(step)
+	s.forget(step, r.ward)
 	return step, true, nil
 }
 
@@ -198,11 +201,11 @@ func (d *copied) read(size int, parts []Part) error {
 }
 
 // replenish sends the copies of a step to the keepers that do not have them.
-func (s *Store) replenish(c *runtime.Comm, all []holding, step int) error {
-	r, err := newRing(c)
-	if err != nil || c.Size() == 1 {
-		return err
+func (s *Store) replenish(c *runtime.Comm, r *ring, all []holding, step int) error {
+	if c.Size() == 1 {
+		return nil
 	}
+	var err error
 	keeps := func(keeper, rank int) bool {
 		h := all[keeper]
 		return h.Kept[0] == step && h.Ward[0] == rank || h.Kept[1] == step && h.Ward[1] == rank
@@ -230,8 +233,15 @@ func find(in *[generations]copied, rank, step int) *copied {
 
 // forget is called with the step that all ranks have restored. It discards the copies of later steps,
 // because not all ranks have copies of these steps. It marks the copies of the restored step as
-// committed. If step is none, it discards all copies.
-func (s *Store) forget(step int) {
+// committed. If step is none, it discards all copies. It also discards the copies of ranks other than ward. These
+// ranks have another keeper since ranks were started again on other nodes. Otherwise Save could replace the copy of
+// ward in place of such a copy, because both are of the restored step.
+func (s *Store) forget(step, ward int) {
+	for i := range s.kept {
+		if s.kept[i].rank != ward {
+			s.kept[i].step, s.kept[i].committed = none, false
+		}
+	}
 	for _, of := range [...]*[generations]copied{&s.own, &s.kept} {
 		for i := range of {
 			switch {

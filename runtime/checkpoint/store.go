@@ -112,12 +112,13 @@ const (
 // members may have different lengths. step must be the same at all members, not negative, and above
 // the step of the last completed Save. The caller may change the parts after Save has returned. If
 // Save fails at one member, it fails at all members, and the previous checkpoint is still available.
+// The end of the context.Context of c ends the call, as it ends Restore.
 func (s *Store) Save(c *runtime.Comm, step int, parts ...Part) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own, err := c.Dup()
 	if err == nil {
-		err = errors.Join(s.save(own, step, parts), own.Close())
+		err = errors.Join(s.save(own.WithContext(c.Context()), step, parts), own.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("checkpoint: save step %d: %w", step, err)
@@ -129,10 +130,14 @@ func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
 	if err := s.introduce(own); err != nil {
 		return err
 	}
-	if err := agree(own, step, s.mayFollow(step, parts)); err != nil {
+	mine, theirs := s.oldest(&s.own), s.oldest(&s.kept)
+	err := s.mayFollow(step, parts)
+	if err == nil && !mine.committed {
+		err = s.remove(s.file(mine, own.Rank()))
+	}
+	if err := agree(own, step, err); err != nil {
 		return err
 	}
-	mine, theirs := s.oldest(&s.own), s.oldest(&s.kept)
 	mine.step, mine.committed, theirs.step, theirs.committed = none, false, none, false
 	mine.image = writeImage(mine.image, step, own.Size(), own.Rank(), parts)
 	ring, err := newRing(own)

@@ -1,6 +1,8 @@
 package checkpoint_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
@@ -191,6 +194,74 @@ func TestFailedSaveIsNotCommitted(t *testing.T) {
 	r = start()
 	r.saves(t, 5)
 	start().restores(t, 5)
+}
+
+// TestFilesOfADiscardedStep checks the files of a Save of step 30 that failed, after which step 20 was restored. The
+// next Save removes the file of a rank before any other rank stores its copy. Otherwise, if the rank were lost in a
+// second Save of step 30, Restore would combine its file of the first Save with the other ranks' copies of the second.
+func TestFilesOfADiscardedStep(t *testing.T) {
+	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), filepath.Join(t.TempDir(), "c")}
+	r := make(ranks, len(dirs))
+	for rank, dir := range dirs {
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		r.lose(t, rank, dir)
+	}
+	r.saves(t, 10, 20)
+	require.NoError(t, os.Rename(dirs[1], dirs[1]+".away"))
+	save := func(c *runtime.Comm, s *checkpoint.Store) error {
+		require.Error(t, s.Save(c, 30, checkpoint.Slice(state(c.Rank(), 30)), checkpoint.Slice([]int32{30})))
+		return nil
+	}
+	r.run(t, save)
+	require.NoError(t, os.Rename(dirs[1]+".away", dirs[1]))
+	r.lose(t, 1, dirs[1])
+	r.lose(t, 2, dirs[2]) // it had the only copy of step 30 of rank 1
+	r.restores(t, 20)
+
+	stale := []string{filepath.Join(dirs[0], "rank-0.0.checkpoint"), filepath.Join(dirs[2], "rank-2.0.checkpoint")}
+	for _, name := range stale {
+		require.FileExists(t, name)
+	}
+	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+		if c.Rank() != 1 {
+			return save(c, s)
+		}
+		own, err := c.Dup()
+		require.NoError(t, err)
+		require.NoError(t, collectives.AllReduce(own, []int{30, -30, 0}, make([]int, 3), collectives.Max))
+		for _, name := range stale {
+			require.NoFileExists(t, name)
+		}
+		own.Break(errors.New("lost"))
+		return own.Close()
+	})
+	r.lose(t, 0, dirs[0])
+	r.restores(t, 20)
+}
+
+// TestSaveEndsWithItsContext checks that the end of the context.Context of the view ends a Save and a Restore that wait
+// for another rank. That rank takes part in the first collective operations only.
+func TestSaveEndsWithItsContext(t *testing.T) {
+	for name, call := range map[string]func(c *runtime.Comm, s *checkpoint.Store) error{
+		"Save":    func(c *runtime.Comm, s *checkpoint.Store) error { return s.Save(c, 0, checkpoint.Slice([]int{1})) },
+		"Restore": func(c *runtime.Comm, s *checkpoint.Store) error { _, _, err := s.Restore(c); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			newRanks(t, 2, "").run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+				if c.Rank() == 0 {
+					require.ErrorIs(t, call(c.WithContext(ctx), s), context.Canceled)
+					return nil
+				}
+				own, err := c.Dup()
+				require.NoError(t, err)
+				require.NoError(t, collectives.AllReduce(own, []int{0, 0, 0}, make([]int, 3), collectives.Max))
+				cancel()
+				return own.Close()
+			})
+		})
+	}
 }
 
 // TestLoopOfThePackage runs the loop of the package comment, whose job ends in the middle and is started again.

@@ -92,11 +92,12 @@ func (s *Store) deliver(c *runtime.Comm, to int, image []byte, step int) error {
 	return cmpOr(err, runtime.WaitAll(append(k.requests[:], head)))
 }
 
-// forward starts to send an image that this rank keeps in packed form, without packing it again.
+// forward starts to send an image that this rank keeps in packed form, without packing it again. If the image is
+// corrupt, it sends a head that the receiver refuses.
 func forward(c *runtime.Comm, to int, image []byte) ([]runtime.Request, error) {
 	p, err := parsePacked(image)
 	if err != nil {
-		return nil, err
+		return []runtime.Request{runtime.Isend(c, []int{0, formPacked}, to, tagHead)}, err
 	}
 	requests := []runtime.Request{
 		runtime.Isend(c, []int{int(p.length), formPacked}, to, tagHead),

@@ -44,3 +44,22 @@ func TestDeliveryThatFails(t *testing.T) {
 		})
 	}
 }
+
+// TestKeptCopyThatIsCorrupt checks a packed copy whose bytes have changed in the memory of its keeper. Restore must fail
+// at all ranks, and not wait for the copy.
+func TestKeptCopyThatIsCorrupt(t *testing.T) {
+	stores := make([]*Store, 2)
+	for rank := range stores {
+		var err error
+		stores[rank], err = New(Config{})
+		require.NoError(t, err)
+	}
+	packed := append(packedHead(3, 2, 1, 5*blockBytes), make([]byte, 100)...)
+	stores[0].kept[0] = copied{rank: 1, step: 3, image: packed, committed: true}
+	stores[0].own[0] = copied{rank: 0, step: 3, image: writeImage(nil, 3, 2, 0, nil), committed: true}
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		_, _, err := stores[w.Rank()].Restore(w.Comm())
+		require.ErrorIs(t, err, ErrCorrupt)
+		return nil
+	}))
+}

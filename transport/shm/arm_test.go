@@ -13,8 +13,47 @@ import (
 // that a third Get cannot request a piece. The Poll in which the first two Gets end copies as many bytes as a Poll may
 // copy, so that the third Get still requests nothing. No peer would ring rank 0 for it.
 func TestArmRefusesWhileAGetCanRequest(t *testing.T) {
+	for name, refused := range map[string]bool{"a lane that was never full": false, "a lane that was full before": true} {
+		t.Run(name, func(t *testing.T) {
+			ts := local(t, 3, true)
+			if refused {
+				refuseOnce(t, ts[0], ts[1])
+			}
+			armBesideGets(t, ts)
+		})
+	}
+}
+
+// refuseOnce sends messages until the lane, a ring, refuses one. That message is sent when the peer has received the
+// others, and the peer then receives it. With these numbers and lengths of messages, the peer does not free the space
+// of the last message, nor that of a few requests after it, because it frees a quarter of the ring at once.
+func refuseOnce(t *testing.T, from, to *shm.Transport) {
+	t.Helper()
+	lane, payload := endpointTo(t, from, 1), make([]byte, 1000)
+	receive := func() {
+		l := &log{}
+		for n := -1; n != len(l.arrivals); poll(t, to, l, 1) {
+			n = len(l.arrivals)
+		}
+	}
+	for range 2 * shm.RingAfter {
+		require.NoError(t, lane.Send(transport.Header{}, nil))
+	}
+	receive()
+	require.GreaterOrEqual(t, shm.Lane(from, 1), 0)
+	err := error(nil)
+	for err == nil {
+		err = lane.Send(transport.Header{}, payload)
+	}
+	require.ErrorIs(t, err, transport.ErrAgain)
+	receive()
+	require.NoError(t, lane.Send(transport.Header{}, payload))
+	receive()
+}
+
+func armBesideGets(t *testing.T, ts []*shm.Transport) {
+	t.Helper()
 	const n = shm.PollBytes / 2
-	ts := local(t, 3, true)
 	var ls [3]log
 	once := func(i int) { poll(t, ts[i], &ls[i], 1) }
 	theirs, err := ts[1].Expose(pattern(n, 1), transport.AccessRead)

@@ -344,11 +344,13 @@ func (t *Transport) roomAppeared() bool {
 	return appeared
 }
 
-// hasRoom reports whether a ring has more room than at the last refusal, or whether the inbox has
-// room for the longest record and a skip record before it.
+// hasRoom reports whether the lane has room for the longest record and a skip record before it, or, in a
+// ring, whether there is more room than when this rank last looked. This rank may have looked after the
+// refusal, for a message that has been sent since.
 func (e *endpoint) hasRoom() bool {
 	if e.ring.words != nil {
-		return atomic.LoadUint64(e.ring.head)+ringBytes != e.ring.limit
+		end := atomic.LoadUint64(e.ring.head) + ringBytes
+		return end != e.ring.limit || e.ring.tail+2*recordSize(maxEager) <= end
 	}
 	head := atomic.LoadUint64(e.inbox.head)
 	tail := atomic.LoadUint64(e.inbox.tail)

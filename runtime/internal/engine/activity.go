@@ -8,6 +8,19 @@ func (e *Engine) Calls() uint64 {
 	return e.token.Calls()
 }
 
+// Query calls f with the engine's lock held, for questions about the transports. f must not call the engine.
+// After Close, Query does not call f, and returns the error of the engine. Query does not count as a call of
+// the program (Calls).
+func (e *Engine) Query(f func()) error {
+	e.lock()
+	defer e.unlock()
+	if e.silent {
+		return e.err
+	}
+	f()
+	return nil
+}
+
 // Handled returns the number of arrivals that polls have handled since New.
 func (e *Engine) Handled() uint64 {
 	e.lock()

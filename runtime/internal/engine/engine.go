@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -236,6 +235,11 @@ func (e *Engine) poll(budget int) int {
 // pollOnce is the poll of a nonblocking call.
 func (e *Engine) pollOnce() {
 	e.token.Called()
+	e.pollUncounted()
+}
+
+// pollUncounted is the poll for a report about the rank. It does not count as a call of the program.
+func (e *Engine) pollUncounted() {
 	e.obey(e.token.Dislodge())
 	if e.poll(pollBudget) > 0 {
 		e.idle = 0
@@ -269,12 +273,6 @@ func (e *Engine) Prepare(ranks []int) {
 			way.Prepare()
 		}
 	}
-}
-
-// Flush waits until the lanes have taken every queued frame. A rank calls Flush before it leaves
-// the job, because peers wait for these frames.
-func (e *Engine) Flush(ctx context.Context) error {
-	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.batches.open) == 0 }, "flush")
 }
 
 // Abort ends every blocked and every future operation with err. An operation whose bytes

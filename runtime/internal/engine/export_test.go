@@ -1,11 +1,17 @@
 package engine
 
 import (
+	"context"
 	"reflect"
 	"time"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
+
+// Flush waits until the lanes have taken every queued frame.
+func (e *Engine) Flush(ctx context.Context) error {
+	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.batches.open) == 0 }, "flush")
+}
 
 // Held returns the total cost in credit (eagerCost) of the unexpected messages that a rank stores,
 // and their number.

@@ -6,11 +6,12 @@ type Unreceived struct {
 	Status
 }
 
-// Unreceived polls once and returns the unexpected messages in the order of their arrival.
+// Unreceived polls once and returns the unexpected messages in the order of their arrival. It does not count
+// as a call of the program (Calls), because reports about the rank use it.
 func (e *Engine) Unreceived() []Unreceived {
 	e.lock()
 	defer e.unlock()
-	e.pollOnce()
+	e.pollUncounted()
 	var all []*entry
 	e.match.unexpected[shapeExact].each(func(en *entry) { all = append(all, en) })
 	sortBySeq(all)

@@ -70,10 +70,8 @@ func descend(v reflect.Value, depth int) error {
 }
 
 // own lists the interfaces of types with an encoding of their own. Gob does not visit the parts of a
-// value of such a type.
-var own = []reflect.Type{
-	reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
-}
+// value of such a type. encoding.TextMarshaler is not among them, because gob does not use it.
+var own = []reflect.Type{reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler]()}
 
 // addressable reports whether gob also uses the methods of *t for a value of type t, which is a part of another value.
 func addressable(t reflect.Type) bool {

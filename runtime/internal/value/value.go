@@ -55,9 +55,9 @@ var coders sync.Map
 // Register makes c the codec of T. Only the first registration of a type counts.
 func Register[T any](c Codec[T]) {
 	t := reflect.TypeFor[T]()
-	if _, ok := registered.LoadOrStore(t, c); !ok {
-		coders.Store(t, newCoder(c, TypeName(reflect.TypeOf(c))))
-	}
+	first, _ := registered.LoadOrStore(t, c)
+	// Every call stores the coder, because the call that was first may not have stored it yet.
+	coders.Store(t, newCoder(first.(Codec[T]), TypeName(reflect.TypeOf(first))))
 }
 
 // registered maps the reflect.Type of every T of Register to its Codec[T].

@@ -181,10 +181,13 @@ func TestRefusedValues(t *testing.T) {
 	for range 20_000 {
 		deep = &tree{Left: deep}
 	}
+	round := &titled{}
+	round.Next = round
 	self := map[string]any{}
 	self["self"] = self
 	refused(t, loop, "contains itself")
 	refused(t, deep, "nested more than")
+	refused(t, round, "contains itself")
 	refused[any](t, self, "contains itself")
 	refused(t, opaque{1}, "") // "": not refused, because its bytes can be sent
 	refused(t, &opaque{1}, "no exported fields")
@@ -197,6 +200,11 @@ func TestRefusedValues(t *testing.T) {
 	refused(t, unlucky{}, "panic: unlucky")
 	require.ErrorIs(t, encodeError(loop), value.ErrDepth)
 }
+
+// titled is a type that contains itself and has a text form, which gob does not use.
+type titled struct{ Next *titled }
+
+func (*titled) MarshalText() ([]byte, error) { return []byte("title"), nil }
 
 // unlucky is a type whose encoding panics.
 type unlucky struct{ Names []string }
