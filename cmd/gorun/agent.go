@@ -87,6 +87,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	// ignored signals. Signals for the job arrive through the connection to the launcher.
 	a.heedTerm()
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
+	a.node.heeds()
 	if err := errors.Join(adopt(), a.connect()); err != nil {
 		return exitLauncher, errors.Join(err, a.node.cleanUp())
 	}

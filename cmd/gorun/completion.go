@@ -41,12 +41,12 @@ func valueCompletion(f flag) string {
 		return "-A hostname"
 	case f.value == "CMD":
 		return "-c"
-	case f.value == strings.ToUpper(f.value), f.optional():
+	case f.value == strings.ToUpper(f.value):
 		return ""
 	}
 	var words []string
-	for word := range strings.SplitSeq(f.value, "|") {
-		if word == strings.ToLower(word) {
+	for _, word := range f.choices() {
+		if word, _, _ = strings.Cut(word, "["); word == strings.ToLower(word) {
 			words = append(words, word)
 		}
 	}

@@ -46,7 +46,8 @@ func TestCompletion(t *testing.T) {
 		"gorun -np 2 ./program : -bi":            {"-bind-to"},
 		"gorun -np 2 -- ./program : -bi":         nil,
 		"gorun -np 2 -- ./p":                     {"./program"},
-		"gorun -np 1 a : -np 2 b : -on-failure ": {"kill", "continue"},
+		"gorun -np 1 a : -np 2 b : -on-failure ": {"kill", "continue", "respawn"},
+		"gorun -encrypt=":                        {"yes", "no", "auto"},
 	} {
 		require.ElementsMatch(t, want, offers(line), line)
 	}

@@ -49,7 +49,7 @@ func (j *job) house(lost []*rank) error {
 			if !h.admit(r) {
 				return fmt.Errorf("host %s was lost, too", h.name)
 			}
-			j.rehome(r, h)
+			r.leave(h)
 		}
 		if r.promised = !r.cold && h.spares[r.app] > 0; r.promised {
 			h.count(r.app, -1)
@@ -110,7 +110,8 @@ func (l lettings) let(h *host, r *rank) {
 	}
 }
 
-// admit adds a rank to the host. It returns false if the host is lost.
+// admit adds a rank to the host, and prepares its output. It returns false if the host is lost. If the host is lost
+// later, endStreams ends the output.
 func (h *host) admit(r *rank) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,17 +120,17 @@ func (h *host) admit(r *rank) bool {
 	}
 	h.ranks = append(slices.Clone(h.ranks), r)
 	slices.SortFunc(h.ranks, func(a, b *rank) int { return a.number - b.number })
+	h.job.wireOutput(h, r)
 	return true
 }
 
-// rehome moves a rank from its lost host to host h, which has admitted the rank.
-func (j *job) rehome(r *rank, h *host) {
+// leave moves a rank from its lost host to host h, which has admitted the rank.
+func (r *rank) leave(h *host) {
 	old := r.remote
 	old.mu.Lock()
+	defer old.mu.Unlock()
 	old.ranks = slices.DeleteFunc(slices.Clone(old.ranks), func(other *rank) bool { return other == r })
-	old.mu.Unlock()
 	r.remote = h
-	j.wireOutput(h, r)
 }
 
 // renewHosts begins the next generation of a job on hosts. It starts the ranks in lost on the hosts that

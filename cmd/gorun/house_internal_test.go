@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,4 +167,63 @@ func TestInspectionDoesNotDelayARestart(t *testing.T) {
 		close(j.watch.ended)
 		synctest.Wait()
 	})
+}
+
+// The answers of agents about a restart do not delay the restart of the ranks of a lost host.
+func TestAnswersDoNotDelayARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &job{node: &node{}, again: make(chan renewal), watch: watch{inspectors: newInspectors()}}
+		h := &host{job: j, why: errors.New("gone"), readDone: make(chan struct{})}
+		j.hosts = []*host{h}
+		go func() {
+			defer close(h.readDone)
+			_ = h.take(link.KindRenewed, link.Encode(link.Renewed{Generation: 1})) // as listen does with the last frames of the host
+		}()
+		began := time.Now()
+		j.heardOut()
+		require.Zero(t, time.Since(began), "in virtual time")
+		close(j.watch.ended)
+		synctest.Wait()
+	})
+}
+
+// If a host is lost while it gets a rank of another lost host, either the rank stays where it was, or its output on the
+// new host ends. Otherwise gorun would wait for the end of that output for ever.
+func TestHostThatIsLostWhileItGetsARank(t *testing.T) {
+	for range 100 {
+		j, a, b := respawning(t)
+		j.lost, a.quit = make(chan *host, 2), func() {}
+		b.lose(errors.New("gone"))
+		r := j.ranks[1]
+		close(r.served)
+		go a.listen() // its connection has ended
+		err := j.house([]*rank{r})
+		if err == nil {
+			r.again(0)
+		}
+		require.Same(t, a, <-j.lost)
+		<-a.readDone
+		if err != nil {
+			require.Same(t, b, r.remote)
+			continue
+		}
+		for _, s := range r.streams {
+			require.True(t, slices.ContainsFunc(j.out.chunks, func(c chunk) bool { return c.source == s && c.data == nil }))
+		}
+	}
+}
+
+// Spares of a lost host that has no ranks are replaced by spares on other hosts.
+func TestSparesOfALostHost(t *testing.T) {
+	j, a, b := respawning(t)
+	j.opts.spares, j.lost = 1, make(chan *host, 2)
+	spare := &host{job: j, name: "c", slots: 1, conn: a.conn, input: newWindow(), quit: func() {}, readDone: make(chan struct{})}
+	spare.count(&j.opts.apps[0], 1)
+	j.hosts = append(j.hosts, spare)
+	j.kept = j.hosts
+	spare.listen() // its connection has ended
+	require.Len(t, j.lost, 1)
+	j.lostHost(<-j.lost)
+	require.Equal(t, 1, a.waiting()+b.waiting())
+	require.Equal(t, 3, j.watch.running)
 }

@@ -13,6 +13,11 @@ type interruptError struct{ signal unix.Signal }
 // Error implements error.
 func (e *interruptError) Error() string { return "interrupted by " + unix.SignalName(e.signal) }
 
+// beforeStart returns the error of gorun if the signal has come before the ranks were started.
+func (e *interruptError) beforeStart() error {
+	return exitErrorf(exitSignalOffset+int(e.signal), "%w before the ranks were started", e)
+}
+
 // catchEnd returns a channel of the signals that ask gorun to end, for the time before the ranks run. A signal that was
 // ignored when gorun was started stays ignored. After release, the signals have their default action again.
 func catchEnd() (signals chan os.Signal, release func()) {
@@ -40,6 +45,6 @@ func (j *job) reachHosts(secret [32]byte) error {
 		why := &interruptError{s.(unix.Signal)}
 		j.failures.interrupt(why)
 		<-ended
-		return exitErrorf(exitSignalOffset+int(why.signal), "%w before the ranks were started", why)
+		return why.beforeStart()
 	}
 }

@@ -60,3 +60,26 @@ func TestInterruptOfHostsThatAreOneNode(t *testing.T) {
 	require.Equal(t, 130, r.wait(t))
 	require.NotContains(t, r.err.String(), "agent")
 }
+
+// A gorun that runs as process 1 of a PID namespace, too, is ended by a signal before its ranks run. The kernel discards
+// signals to such a process that it does not handle.
+func TestSignalsBeforeTheRanksOfANamespaceRun(t *testing.T) {
+	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		tools, scratch := t.TempDir(), t.TempDir()
+		fifo := filepath.Join(tools, "asked")
+		require.NoError(t, unix.Mkfifo(fifo, 0o600))
+		// The gorun outside is the first that asks the go command about the program.
+		require.NoError(t, os.WriteFile(filepath.Join(tools, "go"), []byte("#!/bin/sh\ncd "+tools+"\nmkdir first && exit\necho inside >asked\nexec sleep 1000\n"), 0o755))
+		r := command(t, []string{"GORUN_CONTAIN=namespace", "PATH=" + tools + ":" + os.Getenv("PATH"), "TMPDIR=" + scratch}, "-np", "2", "module/program")
+		require.NoError(t, r.Start())
+		asked, err := os.ReadFile(fifo)
+		require.NoError(t, err)
+		require.Equal(t, "inside\n", string(asked))
+		require.NoError(t, r.Process.Signal(s))
+		require.Equal(t, 128+int(s), r.wait(t), r.err.String())
+		require.Equal(t, "gorun: interrupted by "+unix.SignalName(s)+" before the ranks were started\n", r.err.String())
+		left, err := os.ReadDir(scratch)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
+}

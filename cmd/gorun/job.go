@@ -219,6 +219,7 @@ func (j *job) startHere(secret [32]byte) error {
 		w.stdout = os.Stdout
 	}
 	j.sigs = catchSignals()
+	j.node.heeds()
 	common := bootstrap.Job{Size: len(j.ranks), Nodes: 1, ID: j.id, Node: self, Host: hostname(), OnFailure: j.opts.onFailure}
 	s, err := newSpawner(j.node, common, 1+j.opts.restarts, secret, append(rankEnviron(os.Environ()), j.opts.environ()...), w)
 	if err != nil {

@@ -39,8 +39,18 @@ func (h *host) listen() {
 	}
 	h.quit()
 	h.input.close()
-	ranks := h.all()
-	for _, r := range ranks {
+	h.endStreams()
+	if err != nil {
+		h.job.lost <- h
+	}
+}
+
+// endStreams ends the frames and the output of all ranks of the host. After the loss of the host, no rank is added
+// any more (see admit).
+func (h *host) endStreams() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.ranks {
 		ended := r.drained()
 		if !ended {
 			close(r.served)
@@ -53,9 +63,6 @@ func (h *host) listen() {
 				h.job.out.feed(s, nil)
 			}
 		}
-	}
-	if err != nil && len(ranks) > 0 {
-		h.job.lost <- h
 	}
 }
 
@@ -99,7 +106,10 @@ func (h *host) take(k link.Kind, body []byte) error {
 			for _, p := range n.Ranks {
 				h.job.out.announce(p.Number, h.name, p.PID)
 			}
-			h.job.again <- renewal{h, time.Now(), n}
+			select {
+			case h.job.again <- renewal{h, time.Now(), n}:
+			case <-h.job.watch.ended:
+			}
 		}
 		return err
 	case link.KindSpareEnded:
@@ -212,6 +222,7 @@ func (j *job) lostHost(h *host) {
 	}
 	lost := j.strand(h)
 	if len(lost) == 0 {
+		j.restock() // the host may have had spares
 		return
 	}
 	if !j.watch.ending || j.verdict.interrupt != 0 {
@@ -261,6 +272,8 @@ func (j *job) heardOut() {
 				j.handle(n)
 			case x := <-j.node.exits:
 				j.reaped(x)
+			case n := <-j.again:
+				j.begun(n)
 			case m := <-j.absent:
 				j.missed(m)
 			case s := <-j.watch.seen:

@@ -122,8 +122,8 @@ func podCommand(args []string) (words []string, passed []variable) {
 			i++
 			value, used = args[i], append(used, args[i])
 		}
-		if name == "x" && !strings.Contains(value, "=") {
-			passed = append(passed, variable{value, os.Getenv(value)})
+		if v := (variable{value, os.Getenv(value)}); name == "x" && !strings.Contains(value, "=") && !slices.Contains(passed, v) {
+			passed = append(passed, v)
 		}
 		if name != flagManifest && name != flagImage {
 			words = append(words, used...)

@@ -26,8 +26,8 @@ func manual() string {
 	for part := range strings.SplitSeq(strings.Trim(usageTail, "\n"), "\n\n") {
 		title, text, _ := strings.Cut(part, ":")
 		fmt.Fprintf(&b, ".SH %s\n", strings.ToUpper(title))
-		if title == "examples" {
-			b.WriteString(".nf\n" + roff(strings.Trim(text, "\n")) + "\n.fi\n")
+		if title == "examples" || title == "settings of a rank" { // a line for each
+			b.WriteString(".nf\n" + roff(strings.Trim(text, "\n ")) + "\n.fi\n")
 		} else {
 			b.WriteString(paragraphs(text))
 		}

@@ -28,7 +28,7 @@ func TestManualIsWhole(t *testing.T) {
 		require.Contains(t, page, ".SS "+strings.ToUpper(g.title[:1])+g.title[1:]+"\n")
 		require.Contains(t, usage(), "\n"+g.title+":\n")
 	}
-	for _, title := range []string{"SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "HOSTS", "EXIT CODE", "SIGNALS", "ENVIRONMENT OF A RANK"} {
+	for _, title := range []string{"SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "HOSTS", "EXIT CODE", "SIGNALS", "ENVIRONMENT OF A RANK", "SETTINGS OF A RANK"} {
 		require.Contains(t, page, ".SH "+title+"\n")
 	}
 	for line := range strings.Lines(page) {
@@ -47,4 +47,6 @@ func TestManualIsWhole(t *testing.T) {
 	text := strings.ReplaceAll(string(shown), "\b", "")
 	require.Contains(t, text, "gorun -np 2 -prefix '[%r@%h] ' -output-dir out -- ./prog : -x\n")
 	require.Contains(t, text, "QUIT (Ctrl-\\)")
+	require.Contains(t, text, "(go doc github.com/gorun-hpc/gorun/runtime explains them)\n")
+	require.Regexp(t, `(?m)^ +GORUN_CMA=1 +0: no process_vm_readv$`, text)
 }

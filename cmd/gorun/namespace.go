@@ -17,8 +17,14 @@ const insideCommand = "-gorun-inside"
 const (
 	// outsideFD is the reading end of a pipe whose writing end closes when the gorun outside ends.
 	outsideFD = 3 + iota
-	// stopFD is the writing end of a pipe. A byte asks the gorun outside to stop both processes.
-	stopFD
+	// wordFD is the writing end of a pipe. Each byte is a word to the gorun outside.
+	wordFD
+)
+
+// Words to the gorun outside.
+const (
+	wordHeeds = 'h' // the gorun inside handles signals
+	wordStop  = 's' // both processes are to be stopped
 )
 
 // userArgs returns the words of the user's command line after the name of gorun, also in a gorun inside.
@@ -34,7 +40,7 @@ func userArgs() []string {
 // outside was killed while it started this process.
 func endWithOutside() {
 	syscall.CloseOnExec(outsideFD)
-	syscall.CloseOnExec(stopFD)
+	syscall.CloseOnExec(wordFD)
 	pipe := os.NewFile(outsideFD, "gorun outside")
 	go func() {
 		_, _ = pipe.Read(make([]byte, 1)) // nothing is ever written
@@ -65,11 +71,18 @@ func (namespace) kill() error {
 	return nil
 }
 
+// heeds tells the gorun outside, if there is one, that this process handles signals.
+func (n *node) heeds() {
+	if _, inside := n.contain.(namespace); inside {
+		_, _ = unix.Write(wordFD, []byte{wordHeeds})
+	}
+}
+
 // stop stops this process with SIGSTOP. The kernel does not let process 1 of a namespace stop itself. Therefore the
 // gorun outside stops it.
 func (n *node) stop() {
 	if _, inside := n.contain.(namespace); inside {
-		_, _ = unix.Write(stopFD, []byte{0})
+		_, _ = unix.Write(wordFD, []byte{wordStop})
 		return
 	}
 	_ = unix.Kill(os.Getpid(), unix.SIGSTOP)

@@ -131,7 +131,7 @@ var flagGroups = []flagGroup{
 	}},
 	{"hosts", []flag{
 		{[]string{"host"}, "H:N,...", "run on these hosts, with N slots each, filled in order (default 1)", setHosts},
-		{[]string{"hostfile"}, "F", "hosts from a file, after those of -host: lines \"host slots=N\" or \"host:N\"", setHostFile},
+		{[]string{"hostfile"}, "F", "hosts from a file, in addition to those of -host: lines \"host slots=N\" or \"host:N\"", setHostFile},
 		{[]string{"rsh"}, "CMD", "command that reaches a host; the host replaces %h in CMD or follows CMD (default ssh)", setRsh},
 		{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { return setPath(&o.agentPath, v) }},
 		{[]string{"copy"}, "", "send gorun and the program to a temporary directory of each host that lacks them, removed at the end", func(o *options, _ *app, _ string) error { o.copies = true; return nil }},
@@ -209,6 +209,9 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 		}
 		args = rest
 	}
+	if o.image != "" && !o.manifest {
+		return o, fmt.Errorf("-%s is for -%s", flagImage, flagManifest)
+	}
 	value := func(name string) string {
 		v, ok := getenv(name)
 		if !ok {
@@ -280,7 +283,7 @@ func (f flag) separator() string {
 // optional reports whether the value of the flag may be left out. If the value is given, it follows an =.
 func (f flag) optional() bool { return strings.HasPrefix(f.value, "[=") }
 
-// choices returns the values of a flag whose value may be left out.
+// choices returns the values of a flag whose placeholder lists them.
 func (f flag) choices() []string {
 	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(f.value, "[="), "]"), "|")
 }
@@ -323,8 +326,8 @@ func setRanks(_ *options, a *app, v string) error {
 }
 
 func setEnv(_ *options, a *app, v string) error {
-	if v == "" || v[0] == '=' {
-		return errors.New("want VAR or VAR=VALUE")
+	if name, _, _ := strings.Cut(v, "="); name == "" || strings.ContainsAny(name, " \t\n") {
+		return errors.New("want VAR or VAR=VALUE, and another -x for each further variable")
 	}
 	a.env = append(a.env, v)
 	return nil

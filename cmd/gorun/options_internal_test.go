@@ -109,6 +109,7 @@ func TestOptionErrors(t *testing.T) {
 		"-stdin 1 a":      "-stdin 1: there are ranks 0 to 0",
 		"-k8s-manifest -image i -np 2 -stdin 2 a":           "-stdin 2: there are ranks 0 to 1",
 		"-k8s-manifest -image i -spares 1 a":                "-spares is for -on-failure respawn",
+		"-image i a":                                        "-image is for -k8s-manifest",
 		"-k8s-manifest -image i -race a":                    "the pods build no program: leave out -race and -build-flags",
 		"-k8s-manifest -image i -build-flags -tags=debug a": "the pods build no program: leave out -race and -build-flags",
 		"-completion fish a":                                "want one of bash",
@@ -147,6 +148,8 @@ func TestOptionErrors(t *testing.T) {
 		_, err := parse(line)
 		require.ErrorContains(t, err, want, line)
 	}
+	_, err := parseOptions([]string{"-x", "A B=1", "a"}, func(string) (string, bool) { return "", false })
+	require.ErrorContains(t, err, "-x A B=1: want VAR or VAR=VALUE, and another -x")
 }
 
 // distance returns the edit distance of two words.

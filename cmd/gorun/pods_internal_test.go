@@ -72,3 +72,12 @@ func TestASilentPodKeepsNobodyWaiting(t *testing.T) {
 		require.NoError(t, h.out.Close())
 	}
 }
+
+// A variable that several programs of a job get by -x is in the manifest once. Kubernetes refuses a second entry of a
+// name in a server-side apply.
+func TestVariablesOfSeveralProgramsInPods(t *testing.T) {
+	t.Setenv("SET", "value")
+	words, passed := podCommand([]string{"-x", "SET", "-x", "OTHER=1", "a", ":", "-x", "SET", "b"})
+	require.Equal(t, []string{"-x", "SET", "-x", "OTHER=1", "a", ":", "-x", "SET", "b"}, words)
+	require.Equal(t, []variable{{"SET", "value"}}, passed)
+}

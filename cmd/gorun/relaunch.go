@@ -16,8 +16,10 @@ import (
 type inner struct {
 	pid   int // also the ID of its process group
 	alive *os.File
-	stops *os.File // the reading end of the pipe of stopFD
+	words *os.File // the reading end of the pipe of wordFD
 	ended atomic.Bool
+	heeds atomic.Bool  // it handles signals
+	sig   atomic.Int32 // the signal for which it was killed before that, 0 for none
 }
 
 // relaunch runs the job in another gorun, in a new PID namespace, and returns the exit
@@ -33,14 +35,8 @@ func relaunch(args []string, scratch string) (int, error) {
 		return 0, err
 	}
 	defer in.close()
-	go func() {
-		for sig := range sigs {
-			if s, ok := sig.(syscall.Signal); ok && s != unix.SIGPIPE {
-				_ = unix.Kill(in.pid, s)
-			}
-		}
-	}()
-	go in.heedStops()
+	go in.passAll(sigs)
+	go in.heedWords()
 	var status syscall.WaitStatus
 	for {
 		_, err = syscall.Wait4(in.pid, &status, 0, nil)
@@ -51,6 +47,10 @@ func relaunch(args []string, scratch string) (int, error) {
 	in.ended.Store(true)
 	if err != nil {
 		return exitLauncher, fmt.Errorf("wait for the job: %w", err)
+	}
+	if s := in.sig.Load(); s != 0 && status.Signaled() {
+		err := (&interruptError{syscall.Signal(s)}).beforeStart()
+		return exitCode(err), err
 	}
 	if status.Signaled() {
 		complain("the job's own gorun was killed by %s", signalName(status.Signal()))
@@ -78,16 +78,16 @@ func startInner(args []string, scratch string) (*inner, error) {
 		return nil, err
 	}
 	in := &inner{alive: alive}
-	stops, stop, err := os.Pipe()
+	words, word, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, ends.Close(), alive.Close())
 	}
-	in.stops = stops
+	in.words = words
 	argv := append([]string{"gorun", insideCommand, scratch}, args...)
 	in.pid, err = syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2, ends.Fd(), stop.Fd()}, Sys: sys,
+		Env: os.Environ(), Files: []uintptr{0, 1, 2, ends.Fd(), word.Fd()}, Sys: sys,
 	})
-	_, _ = ends.Close(), stop.Close()
+	_, _ = ends.Close(), word.Close()
 	if err != nil {
 		in.close()
 		return nil, fmt.Errorf("start in a PID namespace: %w", err)
@@ -97,17 +97,38 @@ func startInner(args []string, scratch string) (*inner, error) {
 
 // close closes the pipes and takes back the foreground, after the gorun inside has ended.
 func (in *inner) close() {
-	_, _ = in.alive.Close(), in.stops.Close()
+	_, _ = in.alive.Close(), in.words.Close()
 	in.leaveForeground()
 }
 
-// heedStops stops both processes whenever the gorun inside asks for it, as a shell expects after Ctrl-Z. When
-// SIGCONT continues this process, relaunch passes the signal on, which continues the gorun inside.
-func (in *inner) heedStops() {
+// passAll passes signals on to the gorun inside, or kills it if it does not handle them yet. A process 1 of a PID
+// namespace that does not handle a signal ignores it.
+func (in *inner) passAll(sigs <-chan os.Signal) {
+	for sig := range sigs {
+		s, ok := sig.(syscall.Signal)
+		switch {
+		case !ok || s == unix.SIGPIPE:
+		case in.heeds.Load():
+			_ = unix.Kill(in.pid, s)
+		case s == unix.SIGINT || s == unix.SIGTERM || s == unix.SIGHUP:
+			in.sig.Store(int32(s))
+			_ = unix.Kill(in.pid, unix.SIGKILL)
+		}
+	}
+}
+
+// heedWords reads the words of the gorun inside. It stops both processes whenever the gorun inside asks for it, as a
+// shell expects after Ctrl-Z. When SIGCONT continues this process, passAll passes the signal on, which continues the
+// gorun inside.
+func (in *inner) heedWords() {
 	goruntime.LockOSThread()
-	for {
-		if n, err := in.stops.Read(make([]byte, 1)); n == 0 || err != nil || in.ended.Load() {
+	for word := make([]byte, 1); ; {
+		if n, err := in.words.Read(word); n == 0 || err != nil || in.ended.Load() {
 			return
+		}
+		if word[0] == wordHeeds {
+			in.heeds.Store(true)
+			continue
 		}
 		_ = unix.Kill(in.pid, unix.SIGSTOP)
 		in.leaveForeground()

@@ -172,9 +172,11 @@ func (r *rank) again(generation int) {
 	r.epoch++
 	if r.remote == nil {
 		r.conn, r.served = nil, nil
-	} else {
-		r.host, r.served = r.remote.name, make(chan struct{}) // before a frame of the next process can arrive
+		return
 	}
+	r.remote.mu.Lock()
+	defer r.remote.mu.Unlock()
+	r.host, r.served = r.remote.name, make(chan struct{}) // before a frame of the next process can arrive
 }
 
 // renew begins the next generation of the job, and starts the lost ranks in it.
@@ -276,7 +278,7 @@ func (o *options) mayRespawn() error {
 // setOnFailure parses the value of -on-failure.
 func setOnFailure(o *options, _ *app, v string) error {
 	name, count, counted := strings.Cut(v, "=")
-	if name != bootstrap.OnFailureRespawn {
+	if o.restarts = 0; name != bootstrap.OnFailureRespawn {
 		return setOneOf(&o.onFailure, v, bootstrap.OnFailureKill, bootstrap.OnFailureContinue, bootstrap.OnFailureRespawn)
 	}
 	o.onFailure, o.restarts = name, restartsDefault

@@ -19,11 +19,14 @@ func TestRespawnOption(t *testing.T) {
 		require.Equal(t, bootstrap.OnFailureRespawn, o.onFailure)
 		require.Equal(t, restarts, o.restarts)
 	}
+	o, err := parseOptions([]string{"-on-failure", "respawn=5", "-on-failure", "kill", "x"}, none)
+	require.NoError(t, err)
+	require.Zero(t, o.restarts, "the last value counts")
 	for _, value := range []string{"respawn=", "respawn=0", "respawn=-1", "respawn=x", "respawn=10001", "kill=3", "again"} {
 		_, err := parseOptions([]string{"-np", "2", "-on-failure", value, "x"}, none)
 		require.Error(t, err, value)
 	}
-	o, err := parseOptions([]string{"-np", "2", "-host", "h1,h2,h3", "-on-failure", "respawn", "-spares", "1", "x"}, none)
+	o, err = parseOptions([]string{"-np", "2", "-host", "h1,h2,h3", "-on-failure", "respawn", "-spares", "1", "x"}, none)
 	require.NoError(t, err)
 	require.Equal(t, 1, o.spares)
 	for want, line := range map[string]string{

@@ -11,21 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fluxScript simulates the command flux with two brokers on this machine.
+// fluxScript simulates the command flux with two brokers on this machine. Only processes outside of the brokers may use
+// it.
 const fluxScript = `#!/bin/sh
 case "$1 $2" in
 "getattr hostlist") [ -z "$TEST_FLUX" ] || { echo "flux: $TEST_FLUX" >&2; exit 1; }; echo "n[1-2]" ;;
-"exec --rank=0" | "exec --rank=1") export GORUN_HOSTID=$2; shift 2; exec "$@" ;;
+"exec --rank=0" | "exec --rank=1") [ -z "$GORUN_HOSTID" ] || exit 9; export GORUN_HOSTID=$2; shift 2; exec "$@" ;;
 *) echo "unexpected: $*" >&2; exit 9 ;;
 esac
 `
 
-// In an instance of Flux, gorun asks flux for the hosts and starts its agents by flux exec. The
-// error names the cause if flux fails or is missing.
+// In an instance of Flux, gorun asks flux for the hosts and itself starts all agents by flux
+// exec. The error names the cause if flux fails or is missing.
 func TestHostsOfAnInstanceOfFlux(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "flux"), []byte(fluxScript), 0o755))
-	env := []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "FLUX_URI=local:///nowhere"}
+	env := []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "FLUX_URI=local:///nowhere", "GORUN_RADIX=1"}
 	r := command(t, env, helper([]string{"-l", "-ppn", "2"}, "book")...)
 	require.NoError(t, r.Start())
 	require.Zero(t, r.wait(t), r.err.String())

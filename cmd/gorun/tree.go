@@ -38,7 +38,7 @@ func radix() (int, error) {
 // which the command depends.
 func (j *job) grow() error {
 	most, err := radix()
-	if err != nil || j.opts.hidden != nil {
+	if err != nil || j.opts.groups != nil {
 		return err
 	}
 	var away []*host

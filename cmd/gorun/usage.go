@@ -94,8 +94,8 @@ environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
   GORUN_CONTAIN=cgroup|namespace|scan chooses how gorun tracks the processes
   of the job, in order to end them (default: the first that works).
 
-settings of a rank, from this shell's environment or -x, with their defaults
-  (go doc github.com/gorun-hpc/gorun/runtime explains them):
+settings of a rank: from this shell's environment or -x, with their defaults
+  (go doc github.com/gorun-hpc/gorun/runtime explains them)
   GORUN_TRANSPORT=auto, GORUN_NET=, GORUN_RDMA_DEVICE=  as -transport, -net, -rdma-device
   GORUN_ENCRYPT=auto     as -encrypt
   GORUN_RDMA_LIBRARY=0   1: libibverbs drives the RDMA adapters siw and rxe, too; all

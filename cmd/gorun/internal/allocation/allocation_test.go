@@ -129,6 +129,7 @@ func TestFind(t *testing.T) {
 		"MPI Operator, a launcher without variables": {
 			env: map[string]string{"K_MPI_JOB_ROLE": "launcher"}, source: "the list of hosts /etc/mpi/hostfile", file: "/etc/mpi/hostfile",
 		},
+		"no list, for Open MPI":    {env: map[string]string{"OMPI_MCA_orte_default_hostfile": "none"}},
 		"MPI Operator, Open MPI 5": {env: map[string]string{"PRTE_MCA_prte_default_hostfile": "/f"}, source: "the list of hosts /f", file: "/f"},
 		"MPI Operator, a worker":   {env: map[string]string{"K_MPI_JOB_ROLE": "worker"}, err: "run gorun in its launcher"},
 		"a launcher in a JobSet": {

@@ -14,11 +14,11 @@ var fileVariables = []string{"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_de
 
 // hostFile finds a file with hosts whose containers run sshd. The MPI Operator and the trainers of
 // Kubeflow give the launcher's container such a file. They also pass arguments for ssh, in a
-// variable of Open MPI.
+// variable of Open MPI. For Open MPI, a file with the name none means that there is no file.
 func hostFile(getenv func(string) string) (*Allocation, error) {
 	a := &Allocation{Args: strings.Fields(getenv("OMPI_MCA_plm_rsh_args"))}
 	for _, name := range fileVariables {
-		if a.File = getenv(name); a.File != "" {
+		if a.File = getenv(name); a.File != "" && a.File != "none" {
 			a.Source, a.From = "the list of hosts "+a.File, name
 			return a, nil
 		}
