@@ -100,8 +100,7 @@ func (a *connector) await(c actor.Context) {
 	if len(a.better()) == 0 {
 		return
 	}
-	root, self := c.ActorSystem().Root, c.Self()
-	b.timer = time.AfterFunc(b.pause, func() { root.Send(self, lookout{}) })
+	b.timer = a.after(c, b.pause, lookout{})
 }
 
 // look begins to look at the better ways, one after the other.

@@ -114,8 +114,7 @@ func (a *connector) inspect(c actor.Context) {
 	if _, ok := a.machine.InUse(); !ok || a.t.config.Idle <= 0 {
 		return
 	}
-	root, self := c.ActorSystem().Root, c.Self()
-	a.idle = time.AfterFunc(a.t.config.Idle, func() { root.Send(self, inspection{}) })
+	a.idle = a.after(c, a.t.config.Idle, inspection{})
 }
 
 // step passes an event to the machine and performs the machine's actions.
@@ -233,8 +232,7 @@ func (a *connector) schedule(c actor.Context) {
 	if !ok {
 		return
 	}
-	root, self := c.ActorSystem().Root, c.Self()
-	a.timer = time.AfterFunc(at-time.Since(a.began), func() { root.Send(self, tick{}) })
+	a.timer = a.after(c, at-time.Since(a.began), tick{})
 }
 
 // invited handles a connection request of the peer whose record verifies.
@@ -255,7 +253,7 @@ func (a *connector) invited(c actor.Context, l *link) {
 func (a *connector) refuse(l *link, r negotiation.Reject) {
 	delete(a.links, l.conn)
 	a.t.strangers.declined(r.Reason)
-	a.t.reject(l.request, r, l.asked)
+	a.t.command(func() { a.t.refuse(l, r) })
 }
 
 // answered handles the peer's reply to a request: it checks the reply and computes the terms.

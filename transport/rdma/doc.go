@@ -18,11 +18,10 @@
 // Sleeper. Commands are functions, which the next Poll calls in order. Poll sends events to the actors,
 // for example established, rejected, lost, first message, BYE (the frame that begins the orderly end of
 // a connection). So all code of this package outside of the actors runs under the engine's lock and needs no
-// lock of its own. No message of the engine passes through the mailbox of an actor. The only call of
-// package verbs that an actor makes itself is the rejection of a connection request, because a rejection
-// accesses no state of Poll. For a connection that this rank requests, the actor makes the link and
-// passes it to Poll with a command. For a connection that the peer requests, Poll makes the link and
-// passes it to the actor with an event. link.go says which goroutine may access which field of a link.
+// lock of its own. No message of the engine passes through the mailbox of an actor. For a connection
+// that this rank requests, the actor makes the link and passes it to Poll with a command. For a
+// connection that the peer requests, Poll makes the link and passes it to the actor with an event.
+// link.go says which goroutine may access which field of a link.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.

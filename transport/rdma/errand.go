@@ -40,7 +40,8 @@ func (a *connector) requested(l *link) {
 		a.t.command(func() { a.t.acceptSide(l) })
 		return
 	}
-	a.t.reject(l.request, negotiation.Reject{Reason: a.reachable(l)}, l.asked)
+	answer := negotiation.Reject{Reason: a.reachable(l)}
+	a.t.command(func() { a.t.refuse(l, answer) })
 }
 
 // reachable returns the answer to a look of the peer: Reachable if a connection could be made on the

@@ -122,7 +122,7 @@ func lackOf(a *verbs.Attributes) string {
 func (r *rail) prepare(slot int) error {
 	c, a, m := &r.t.config, &r.limits, &r.t.measure
 	peers := max(c.Size-1, 1)
-	if r.t.stripes && r.striped() {
+	if r.striped() && r.t.severalStriped() {
 		r.sidesMax = min(sidesMost, 2*peers)
 	}
 	sides := r.sidesMax * credit.Reserve

@@ -56,7 +56,7 @@ func (t *Transport) knocked(r *rail, request *verbs.ConnectionRequest) {
 	}})
 }
 
-// reject rejects a request. asked is the private data of the request. Actors and Poll call it.
+// reject rejects a request. asked is the private data of the request.
 func (t *Transport) reject(request *verbs.ConnectionRequest, r negotiation.Reject, asked []byte) {
 	_ = request.Reject(t.credentials.AppendReject(nil, &r, asked)) // an error means that the request has ended
 }

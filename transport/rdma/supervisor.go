@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	goruntime "runtime"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -26,8 +27,8 @@ func connectorName(peer int) string { return fmt.Sprintf("rank%d", peer) }
 type supervision struct {
 	t      *Transport
 	system *actor.ActorSystem
-	// root is this package's own context, without the middleware that the program may have set in
-	// system.Root.
+	// root is the context in which this package sends messages. It has no middleware, unlike system.Root, in
+	// which the program may set middleware at any time.
 	root       *actor.RootContext
 	supervisor *actor.PID
 	log        switchboard
@@ -138,6 +139,12 @@ func (s *supervision) stop() error {
 
 // tell sends an event to the machine of a peer.
 func (t *Transport) tell(peer int, e peering.Event) { t.supervision.send(notice{peer: peer, event: e}) }
+
+// after sends a message to the actor after a duration.
+func (a *connector) after(c actor.Context, d time.Duration, message any) *time.Timer {
+	root, self := a.t.supervision.root, c.Self()
+	return time.AfterFunc(d, func() { root.Send(self, message) })
+}
 
 // supervisor starts an actor for each peer, forwards the peer's events to it, and supervises it.
 type supervisor struct {
@@ -252,7 +259,7 @@ func (d *supervisor) terminated(id string) {
 func (d *supervisor) request(c actor.Context, l *link) {
 	if d.ended[l.peer] { // declared dead
 		d.t.strangers.declined(negotiation.StaleEpoch)
-		d.t.reject(l.request, negotiation.Reject{Reason: negotiation.StaleEpoch}, l.asked)
+		d.t.command(func() { d.t.refuse(l, negotiation.Reject{Reason: negotiation.StaleEpoch}) })
 		return
 	}
 	c.Send(d.actor(c, l.peer), invited{l})

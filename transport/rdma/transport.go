@@ -136,7 +136,6 @@ func (t *Transport) openRails() error {
 	}
 	slot := min(t.wantedSlot(), most)
 	t.pinned = newPinned(t.rails)
-	t.stripes = t.severalStriped()
 	for _, r := range slices.Clone(t.rails) {
 		if err := r.prepare(slot); err != nil {
 			if err = t.miss(&r.config, err); err != nil {
@@ -149,7 +148,7 @@ func (t *Transport) openRails() error {
 	if len(t.rails) == 0 {
 		return fmt.Errorf("no adapter could be opened (%s): choose another one by -rdma-device, or a network for TCP by -net", strings.Join(t.missing, "; "))
 	}
-	t.polled, t.slot = t.rails, t.rails[0].pool.Slot()
+	t.polled, t.slot, t.stripes = t.rails, t.rails[0].pool.Slot(), t.severalStriped()
 	for i, r := range t.rails {
 		r.index, r.policy.Rail = uint8(i), uint8(i)
 		// A later rail carries little traffic. Polling it must not delay the first rail.

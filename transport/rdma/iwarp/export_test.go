@@ -69,3 +69,14 @@ func SpoilEpoll(d provider.Device) (restore func()) {
 	d.(*device).epoll = -1
 	return func() { d.(*device).epoll = good }
 }
+
+// SetReceiveBuffer sets the size in bytes of the receive buffer of the queue pair with this local address. It needs
+// a privilege.
+func SetReceiveBuffer(d provider.Device, local netip.AddrPort, n int) error {
+	for p := range d.(*device).pairs {
+		if p.local == local {
+			return unix.SetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, n)
+		}
+	}
+	return unix.ENOENT
+}

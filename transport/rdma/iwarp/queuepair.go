@@ -162,7 +162,7 @@ func (p *queuePair) runOpen() int {
 	}
 	n := 0
 	if p.readable {
-		n += p.receive()
+		n += p.receive(receiveBudget)
 	}
 	return n + p.transmit()
 }
@@ -173,7 +173,7 @@ func (p *queuePair) pump() int {
 	if p.state < pairStarting || p.state == pairDone {
 		return 0
 	}
-	n := p.receive()
+	n := p.receive(receiveBudget)
 	if p.tx.wanted && !p.tx.blocked {
 		n += p.transmit()
 	}

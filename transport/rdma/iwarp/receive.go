@@ -27,7 +27,7 @@ const (
 	// is known.
 	bulkMin  = 16 << 10
 	bulkHead = 256
-	// receiveBudget bounds the bytes that one call of receive reads from a connection.
+	// receiveBudget is the budget of a call of receive on a connection that has not failed.
 	receiveBudget = 1 << 20
 )
 
@@ -90,11 +90,11 @@ func (r *receiver) shown() segmentShown {
 	return s
 }
 
-// receive reads and processes the data that has arrived, until receiveBudget is reached. It returns
-// the number of reads that returned data, an error or the end of the stream.
-func (p *queuePair) receive() int {
+// receive reads and processes the data that has arrived, until it has read as many bytes as the budget
+// allows. It returns the number of reads that returned data, an error or the end of the stream.
+func (p *queuePair) receive(budget int) int {
 	done := 0
-	for total := 0; total < receiveBudget; {
+	for total := 0; total < budget; {
 		if p.rx.guard == guardShut {
 			return done
 		}

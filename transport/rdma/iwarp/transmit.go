@@ -1,6 +1,8 @@
 package iwarp
 
 import (
+	"math"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
@@ -157,11 +159,11 @@ func (p *queuePair) settle() {
 	p.tx.packer.release()
 }
 
-// writeLost handles an error of a write. It first reads the data that has arrived, because the peer
-// may have sent the reason before it ended the connection.
+// writeLost handles an error of a write. It first reads all data that has arrived: the last messages of
+// the peer, and the reason for which the peer has ended the connection.
 func (p *queuePair) writeLost(errno unix.Errno) {
 	p.hungUp = true
-	p.receive()
+	p.receive(math.MaxInt)
 	if p.fd >= 0 {
 		p.streamLost("send", errno)
 	}

@@ -132,11 +132,11 @@ func (happy) Established(*provider.Proposal, netip.AddrPort, netip.AddrPort) err
 // TestFailureBeforeTheConnection checks that a failure before the connection is established is not lost: the
 // connection breaks as soon as it is established.
 func TestFailureBeforeTheConnection(t *testing.T) {
-	p := &queuePair{device: &device{}, config: provider.QueuePairConfig{Upcalls: happy{}}}
+	p := &queuePair{device: &device{wakeup: -1}, config: provider.QueuePairConfig{Upcalls: happy{}}}
 	require.NoError(t, (*outcome)(p).Established(nil, netip.AddrPort{}, netip.AddrPort{}))
 	require.Empty(t, p.device.broken)
 
-	p = &queuePair{device: &device{}, config: provider.QueuePairConfig{Upcalls: happy{}}}
+	p = &queuePair{device: &device{wakeup: -1}, config: provider.QueuePairConfig{Upcalls: happy{}}}
 	p.end(unix.EINVAL)
 	p.device.broken = nil // as if Progress had found no connection to break
 	require.NoError(t, (*outcome)(p).Established(nil, netip.AddrPort{}, netip.AddrPort{}))

@@ -165,7 +165,7 @@ func sharing(found *[]uverbs.Completion) (*queuePair, *returned) {
 	plant := &plant{open: map[string]bool{}}
 	queue := plant.part("queue")
 	queue.found = found
-	d := &device{pairs: map[uint32]*queuePair{}}
+	d := &device{pairs: map[uint32]*queuePair{}, wakeup: -1}
 	shared := &sharedReceives{device: d, posted: make([]*provider.Receive, 3)}
 	for i := range shared.posted {
 		shared.posted[i] = &provider.Receive{Number: uint64(i)}

@@ -70,7 +70,7 @@ func TestEvents(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &listener{}
-			d := &device{adapter: l, name: "a0", port: 2, context: &speaker{events: []uverbs.Event{c.event}}}
+			d := &device{adapter: l, name: "a0", port: 2, wakeup: -1, context: &speaker{events: []uverbs.Event{c.event}}}
 			p := &queuePair{device: d, user: 5}
 			d.pairs = map[uint32]*queuePair{7: p}
 			for range 2 { // the second call must not change the state
@@ -204,6 +204,7 @@ func TestPaging(t *testing.T) {
 	}{
 		{true, nil, false, true},
 		{true, &uverbs.MemlockError{Err: unix.ENOMEM}, true, true},
+		{true, &uverbs.MemlockError{Err: unix.EPERM}, true, true}, // the limit is 0
 		{true, unix.EINVAL, false, false},
 		{false, unix.ENOMEM, false, false},
 	} {

@@ -98,7 +98,7 @@ func (l *listener) Happened(e provider.Event) { l.last, l.all = e, append(l.all,
 // removal with an event of the device or of a connection.
 func TestRemovalNamesTheDevice(t *testing.T) {
 	l := &listener{}
-	d := &device{adapter: l, name: "a0", failure: errFatal}
+	d := &device{adapter: l, name: "a0", wakeup: -1, failure: errFatal}
 	require.NoError(t, d.takeEvents())
 	require.Equal(t, provider.EventRemoved, l.last.Kind)
 	require.EqualError(t, l.last.Err, "device a0: "+errFatal.Error())

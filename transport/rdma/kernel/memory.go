@@ -60,7 +60,7 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 	}
 	keys, region, err := d.domain.register(data, asked)
 	fault := faultOf(err)
-	if d.device.onDemand && errors.Is(err, unix.ENOMEM) {
+	if d.device.onDemand && (errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EPERM)) {
 		keys, region, err = d.domain.register(data, asked|uverbs.AccessOnDemand)
 	}
 	if err != nil {

@@ -25,6 +25,7 @@ func (o *outcome) Established(answer *provider.Proposal, local, remote netip.Add
 	if answer == nil && p.device.attributes.ActiveSpeaksFirst {
 		p.isQuiet, p.quietUntil = true, time.Now().Add(quietMost)
 		p.device.quiet = append(p.device.quiet, p)
+		p.device.wake() // a goroutine that is already in Sleep does not know of quietUntil
 	}
 	if err := p.config.Upcalls.Established(answer, local, remote); err != nil {
 		return err

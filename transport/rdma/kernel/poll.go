@@ -73,11 +73,14 @@ func (d *device) report(list []uverbs.Completion) {
 		switch {
 		case c.ID&^receiveBit>>numberBits != p.generation>>numberBits && (p.shared == nil || c.ID&receiveBit == 0):
 			// The completion is for an older queue pair that had the same number.
-		case !p.established && !p.failed && c.Status == uverbs.StatusSuccess:
+		case !p.established && !p.failed:
 			// The completion is kept, because the peer's first messages can arrive before the event
-			// that reports that the connection is established.
+			// that reports that the connection is established. A completion with an error is kept, too,
+			// because receives must be reported in order.
 			p.early = append(p.early, *c)
-			p.Heard()
+			if c.Status == uverbs.StatusSuccess {
+				p.Heard()
+			}
 		case c.ID&receiveBit == 0:
 			reads = p.sent(c) || reads
 		case p.shared != nil:

@@ -16,13 +16,11 @@ var opcodes = [...]uverbs.Opcode{
 }
 
 // RequestsPosted implements provider.QueuePair. It posts all waiting requests to the device, in
-// lists of at most postMost requests with one doorbell each.
+// lists of at most postMost requests with one doorbell each. When a request cannot be posted, no later
+// request is posted, because the peer would get a message without the messages before it.
 func (p *queuePair) RequestsPosted() {
-	if p.failed || p.isQuiet {
-		return
-	}
 	d := p.device
-	for {
+	for !p.failed && !p.ending && !p.isQuiet {
 		n := 0
 		for n < postMost {
 			r := p.config.Sends.Next()
@@ -103,13 +101,14 @@ func (p *queuePair) refuse(r *provider.Request, err error) {
 	p.end(fmt.Errorf("request %d: %w", r.Number, err))
 }
 
-// end makes the next Progress break the connection.
+// end makes the next Progress break the connection. Another goroutine may be in Sleep, so end wakes it.
 func (p *queuePair) end(err error) {
 	if p.ending || p.failed {
 		return
 	}
 	p.ending, p.failure = true, err
 	p.device.broken = append(p.device.broken, p)
+	p.device.wake()
 }
 
 // ReceivesPosted implements provider.QueuePair.

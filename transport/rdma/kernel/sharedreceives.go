@@ -38,6 +38,7 @@ func (s *sharedReceives) Post(r *provider.Receive) {
 	// that the device is gone, and the adapter ends.
 	if _, err := s.queue.PostReceives(d.receives[:1]); err != nil {
 		d.failure = fmt.Errorf("post shared receive: %w", err)
+		d.wake()
 	}
 }
 

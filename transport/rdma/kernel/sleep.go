@@ -116,6 +116,7 @@ func (d *device) takeEvents() error {
 		}
 		d.take(e)
 	}
+	d.wake() // the events may have been read outside of Progress, and ended no Sleep
 	if d.queueFailed {
 		return d.failure
 	}

@@ -164,9 +164,9 @@ func (h *Host) Kernel() error {
 	if !exists(h.Files, manager) {
 		return missing("no /%s: modprobe rdma_ucm", manager)
 	}
-	for _, node := range append(nodes, manager) {
-		if err := h.Access("/" + node); err != nil {
-			return fmt.Errorf("kernel RDMA: open /%s: %w (join the group that owns it, often rdma): %w", node, err, transport.ErrNotSupported)
+	for _, files := range [][]string{nodes, {manager}} {
+		if err := h.anyAccess(files); err != nil {
+			return err
 		}
 	}
 	at := slices.IndexFunc(devices, func(d Device) bool { return d.Active })
@@ -177,6 +177,19 @@ func (h *Host) Kernel() error {
 		return missing("no %s, which %s needs: install rdma-core (Debian: libibverbs1, ibverbs-providers)", library, &devices[at])
 	}
 	return nil
+}
+
+// anyAccess returns nil if this process may read and write at least one of the device files.
+func (h *Host) anyAccess(files []string) error {
+	var denied error
+	for _, file := range files {
+		err := h.Access("/" + file)
+		if err == nil {
+			return nil
+		}
+		denied = fmt.Errorf("kernel RDMA: open /%s: %w (join the group that owns it, often rdma): %w", file, err, transport.ErrNotSupported)
+	}
+	return denied
 }
 
 func (h *Host) hasLibrary(name string) bool {

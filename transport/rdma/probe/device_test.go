@@ -124,6 +124,17 @@ func TestKernelDevicesAreNotAccessible(t *testing.T) {
 		require.ErrorContains(t, err, name)
 		require.ErrorContains(t, err, "group")
 	}
+	// A device that the process may open can be used, even if it may not open another one.
+	h.Files.(fstest.MapFS)["dev/infiniband/uverbs1"] = text("")
+	for _, name := range []string{"/dev/infiniband/uverbs0", "/dev/infiniband/uverbs1"} {
+		h.Access = func(asked string) error {
+			if asked == name {
+				return denied
+			}
+			return nil
+		}
+		require.NoError(t, h.Kernel())
+	}
 }
 
 func TestExplain(t *testing.T) {

@@ -99,7 +99,7 @@ func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64)
 	}
 	o, err := begin[completionsObject](c, op, c.library.createCQ, addressOf(c.object), uintptr(entries), uintptr(user), report, 0)
 	if err != nil {
-		return nil, c.memlock(op, 0, uint64(entries)*uint64(sizeOf[completion]()), err)
+		return nil, uverbs.MemlockCause(0, uint64(entries)*uint64(sizeOf[completion]()), err)
 	}
 	q := &CompletionQueue{context: c, object: o, poll: c.object.pollCQ, answers: new([pollBatch]completion)}
 	q.pin.Pin(q.answers)

@@ -1,7 +1,6 @@
 package ibverbs
 
 import (
-	"errors"
 	goruntime "runtime"
 
 	"golang.org/x/sys/unix"
@@ -60,20 +59,11 @@ func (d *ProtectionDomain) Register(b []byte, access uverbs.Access) (*Region, er
 	o, err := begin[regionObject](c, op, c.library.regMR, addressOf(d.object), at, uintptr(len(b)), at, uintptr(access))
 	if err != nil {
 		r.pin.Unpin()
-		return nil, c.memlock(op, uint64(at), uint64(len(b)), err)
+		return nil, uverbs.MemlockCause(uint64(at), uint64(len(b)), err)
 	}
 	r.object, r.LKey, r.RKey, r.Address = o, o.lkey, o.rkey, uint64(at)
 	held.Store(r, nil)
 	return r, nil
-}
-
-// memlock replaces ENOMEM from pinning memory by an error that names RLIMIT_MEMLOCK if this limit
-// is the likely cause. It returns other errors unchanged.
-func (c *Context) memlock(op string, address, length uint64, err error) error {
-	if !errors.Is(err, unix.ENOMEM) {
-		return err
-	}
-	return c.err(op, uverbs.MemlockCause(address, length, unix.ENOMEM))
 }
 
 // Close deregisters the memory. When it has returned nil, no device accesses the memory any more.

@@ -62,7 +62,7 @@ func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 	pin.Pin(request)
 	o, err := begin[pairObject](c, op, c.library.createQP, addressOf(config.Domain.object), addressOf(request), 0, 0, 0)
 	if err != nil {
-		return nil, c.memlock(op, 0, memoryOf(want), err)
+		return nil, uverbs.MemlockCause(0, memoryOf(want), err)
 	}
 	got := &request.capacity
 	q := &QueuePair{Number: o.number, context: c, object: o, Granted: uverbs.Capacity{

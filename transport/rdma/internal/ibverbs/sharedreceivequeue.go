@@ -38,7 +38,7 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 	pin.Pin(request)
 	o, err := begin[sharedObject](c, op, c.library.createSRQ, addressOf(d.object), addressOf(request), 0, 0, 0)
 	if err != nil {
-		return nil, c.memlock(op, 0, uint64(entries)*uint64(segments+1)*uint64(sizeOf[segment]()), err)
+		return nil, uverbs.MemlockCause(0, uint64(entries)*uint64(segments+1)*uint64(sizeOf[segment]()), err)
 	}
 	s := &SharedReceiveQueue{Segments: int(request.limits.segments), context: c, object: o, capacity: int(request.limits.entries)}
 	s.receives = newReceiveList(s.Segments, c.isSIW())

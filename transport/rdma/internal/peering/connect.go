@@ -192,8 +192,8 @@ func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, boo
 	case m.known && newer(m.peer, g.Incarnation), m.end == down && !restarted:
 		return negotiation.Reject{Reason: negotiation.StaleEpoch, Incarnation: m.peer}, true
 	case m.end == down:
-		// The caller makes a new machine for the next incarnation of a peer that is down. That
-		// incarnation has to request again.
+		// This machine makes no connection with a later incarnation of a peer that is down. If the caller
+		// makes another machine for that incarnation, another request can succeed.
 		return negotiation.Reject{Reason: negotiation.Busy, Retry: m.config.RetryMax}, true
 	case m.phase == over || m.ending:
 		return refuse(negotiation.Shutdown)

@@ -96,6 +96,19 @@ func TestHeadersThatAreWrong(t *testing.T) {
 	}
 }
 
+// TestLimitOfACgroup checks that an error says that a limit is reached if the kernel refuses an object because of the
+// RDMA controller of the process's cgroup.
+func TestLimitOfACgroup(t *testing.T) {
+	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
+		t.Helper()
+		k.refused[cmdAllocPD] = unix.EAGAIN
+		_, err := c.NewProtectionDomain()
+		require.ErrorIs(t, err, unix.EAGAIN)
+		require.EqualError(t, err, "uverbs: allocate protection domain, device fake0: resource temporarily unavailable: "+
+			"a limit of the cgroup (rdma.max) or of the device is reached")
+	})
+}
+
 // TestSmallerQueues checks that the package returns an error if a device makes a smaller queue than requested.
 func TestSmallerQueues(t *testing.T) {
 	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
@@ -167,6 +180,29 @@ func TestMemlock(t *testing.T) {
 	require.ErrorIs(t, err, unix.ENOMEM)
 	require.Equal(t, unix.ENOMEM, memlockCause(4096, 4096, 65536, 61440, 4096, unix.ENOMEM), "it would fit")
 	require.Equal(t, unix.ENOMEM, memlockCause(0, 1<<40, 1<<64-1, 0, 4096, unix.ENOMEM), "no limit")
+	require.Equal(t, unix.EPERM, memlockCause(0, 1<<40, 65536, 0, 4096, unix.EPERM), "only a limit of 0 is refused with EPERM")
+	require.Equal(t, unix.EFAULT, memlockCause(0, 1<<40, 0, 0, 4096, unix.EFAULT))
+}
+
+// TestMemlockOfZero checks that the error of a registration names the limit of locked memory if this limit is 0. The
+// kernel then refuses every registration with EPERM.
+func TestMemlockOfZero(t *testing.T) {
+	var old unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_MEMLOCK, &old))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Max: old.Max}))
+	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &old)) }()
+	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
+		t.Helper()
+		d, err := c.NewProtectionDomain()
+		require.NoError(t, err)
+		k.refused[cmdRegMR] = unix.EPERM
+		_, err = d.Register(make([]byte, 1), AccessLocalWrite)
+		var locked *MemlockError
+		require.ErrorAs(t, err, &locked)
+		require.Zero(t, locked.Limit)
+		require.ErrorIs(t, err, unix.EPERM)
+		require.ErrorContains(t, err, "uverbs: register memory, device fake0: operation not permitted: RLIMIT_MEMLOCK allows 0 bytes")
+	})
 }
 
 // TestOpenErrors checks that the error of a failed open gives the reason.

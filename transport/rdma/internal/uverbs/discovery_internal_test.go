@@ -65,6 +65,20 @@ func TestSites(t *testing.T) {
 	require.Empty(t, sites(fstest.MapFS{}, &Device{Name: "mlx5_0"}))
 }
 
+// TestSitesOfIWARP checks that a GID of iWARP does not restrict the addresses of its interface. Such a GID contains
+// a MAC address. Since Linux 6.6 the GID has an interface, and its type is "IB/RoCE v1", as on InfiniBand.
+func TestSitesOfIWARP(t *testing.T) {
+	const at = "sys/class/infiniband/siw0/ports/1/"
+	files := fstest.MapFS{
+		at + "gids/0":            {Data: []byte("5254:0000:0001:0000:0000:0000:0000:0000\n")},
+		at + "gid_attrs/types/0": {Data: []byte("IB/RoCE v1\n")},
+		at + "gid_attrs/ndevs/0": {Data: []byte("eth1\n")},
+	}
+	want := []Site{{Port: 1, Interface: "eth1"}}
+	require.Equal(t, want, sites(files, &Device{Name: "siw0", Transport: TransportIWARP, Interface: "eth1"}))
+	require.Equal(t, want, sites(files, &Device{Name: "siw0", Transport: TransportIWARP}))
+}
+
 func TestDevicesOfSysfs(t *testing.T) {
 	known := func() (map[string]particulars, error) {
 		return map[string]particulars{"siw0": {driver: DriverSIW, on: "eth1"}}, nil

@@ -3,6 +3,8 @@ package uverbs
 import (
 	"errors"
 	"fmt"
+
+	"golang.org/x/sys/unix"
 )
 
 // The causes of errors that are not errno values of the kernel.
@@ -32,9 +34,13 @@ type Error struct {
 	Err error
 }
 
-// Error implements error.
+// Error implements error. The kernel's text of EAGAIN says nothing of a limit.
 func (e *Error) Error() string {
-	return fmt.Sprintf("uverbs: %s, device %s: %v", e.Op, e.Device, e.Err)
+	s := fmt.Sprintf("uverbs: %s, device %s: %v", e.Op, e.Device, e.Err)
+	if errors.Is(e.Err, unix.EAGAIN) {
+		s += ": a limit of the cgroup (rdma.max) or of the device is reached"
+	}
+	return s
 }
 
 // Unwrap returns the cause.

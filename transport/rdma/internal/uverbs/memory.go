@@ -87,10 +87,7 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 	}
 	if err != nil {
 		r.pin.Unpin()
-		if errors.Is(err, unix.ENOMEM) {
-			err = c.err(op, MemlockCause(r.Address, uint64(len(b)), unix.ENOMEM))
-		}
-		return nil, err
+		return nil, MemlockCause(r.Address, uint64(len(b)), err)
 	}
 	r.handle, r.LKey, r.RKey = a.handle, a.lkey, a.rkey
 	held.Store(r, nil)
@@ -108,9 +105,9 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// MemlockCause examines err, the error of a registration of memory. The arguments address and length
-// are the address of the memory and its length in bytes. MemlockCause returns a MemlockError if the
-// limit of locked memory is the likely cause. Otherwise it returns err.
+// MemlockCause examines err, the error of an operation that pins memory. The arguments address and
+// length are the address of the memory and its length in bytes. MemlockCause returns a MemlockError
+// that wraps err if the limit of locked memory is the likely cause. Otherwise it returns err.
 func MemlockCause(address, length uint64, err error) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil {
@@ -123,7 +120,9 @@ func MemlockCause(address, length uint64, err error) error {
 
 func memlockCause(address, length, limit, used, page uint64, err error) error {
 	need := (address%page + length + page - 1) / page * page
-	if limit == math.MaxUint64 || used+need <= limit {
+	// With a limit of 0 the kernel returns EPERM (can_do_mlock).
+	exceeds := errors.Is(err, unix.ENOMEM) || limit == 0 && errors.Is(err, unix.EPERM)
+	if !exceeds || limit == math.MaxUint64 || used+need <= limit {
 		return err
 	}
 	return &MemlockError{Limit: limit, Used: used, Need: need, Err: err}

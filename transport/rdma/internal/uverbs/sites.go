@@ -18,10 +18,11 @@ type GID struct {
 	// Address contains the 16 bytes of the GID. With RoCE v2 it is an IPv6 address, or an IPv4
 	// address mapped to IPv6.
 	Address netip.Addr
-	// Kind is the kernel's name of the GID type, for instance "RoCE v2" or "IB/RoCE v1". It is ""
-	// with iWARP.
+	// Kind is the kernel's name of the GID type, for instance "RoCE v2". GIDs of InfiniBand, RoCE v1
+	// and iWARP all have the type "IB/RoCE v1".
 	Kind string
-	// Interface is the network interface of the GID, or "" if the GID has no interface.
+	// Interface is the network interface of the GID, or "" if the GID has no interface. GIDs of iWARP
+	// have an interface since Linux 6.6.
 	Interface string
 }
 
@@ -57,7 +58,7 @@ func gids(root fs.FS, name string, port int) ([]GID, error) {
 		if address.IsUnspecified() {
 			continue
 		}
-		// GIDs of iWARP have no type, and GIDs of InfiniBand have no interface.
+		// Both files are empty if the kernel fails to read them: GIDs of InfiniBand have no interface.
 		kind, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/types", e.Name()))
 		on, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/ndevs", e.Name()))
 		all = append(all, GID{Index: index, Address: address, Kind: strings.TrimSpace(string(kind)), Interface: strings.TrimSpace(string(on))})
@@ -110,7 +111,7 @@ func sites(root fs.FS, d *Device) []Site {
 				continue
 			}
 			s := at(g.Interface)
-			if !strings.Contains(g.Kind, "RoCE") {
+			if d.Transport == TransportIWARP { // the GID contains the MAC address of the interface
 				continue
 			}
 			if a := g.Address.Unmap(); !slices.Contains(s.Addresses, a) {

@@ -1,7 +1,8 @@
 // Package provider has the interfaces that a provider of RDMA implements for package verbs, and the
-// plain types that both use. There are three providers: iWARP in user space (package iwarp), the
-// kernel's adapters through uverbs and rdma_cm (package kernel), and a network in memory for tests
-// (package verbstest). A consumer needs only package verbs.
+// plain types that both use. There are four providers: iWARP in user space (package iwarp), the
+// kernel's adapters through uverbs and rdma_cm (package kernel), a network in memory for tests
+// (package verbstest), and a device almost without cost for benchmarks (package nulldevice). A
+// consumer needs only package verbs.
 //
 //	package verbs   states, parameters, order, flushing, events, waiting
 //	---------------------------------------------------------------------------
