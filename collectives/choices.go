@@ -7,8 +7,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// choices records for gorun -explain which algorithms a rank has used in all its
-// communicators. It is an attribute of World.Comm.
+// choices records for gorun -explain which algorithms a rank has used in its communicators. It is an attribute of
+// World.Comm. It does not record the choices of a communicator that is first used after World.Comm was broken or
+// closed.
 type choices struct {
 	mu  sync.Mutex
 	all map[*rule]choice
@@ -26,16 +27,15 @@ var _ runtime.Explainer = (*choices)(nil)
 // choicesKey is the key of the attribute.
 type choicesKey struct{}
 
-// choicesOf returns the choices of a communicator's World, or nil without gorun -explain.
+// choicesOf returns the choices of a communicator's World, or nil without gorun -explain. It also returns nil if
+// World.Comm is broken or closed. Operations on other communicators, such as the result of Shrink, go on in this case.
 func choicesOf(c *runtime.Comm) (*choices, error) {
 	if asked, err := toggled("GORUN_EXPLAIN", false); err != nil || !asked {
 		return nil, err
 	}
-	v, err := c.World().Comm().Attribute(choicesKey{}, func() (any, error) { return &choices{all: make(map[*rule]choice)}, nil })
-	if err != nil {
-		return nil, err
-	}
-	return v.(*choices), nil
+	v, _ := c.World().Comm().Attribute(choicesKey{}, func() (any, error) { return &choices{all: make(map[*rule]choice)}, nil })
+	noted, _ := v.(*choices)
+	return noted, nil
 }
 
 // note records that an operation in situation s (see choose) has used rule r.

@@ -40,3 +40,21 @@ func TestChoices(t *testing.T) {
 		})
 	}
 }
+
+// If GORUN_EXPLAIN is 1 and the communicator of the World, which keeps the choices, is broken, the operations on a
+// communicator that was not used before succeed.
+func TestChoicesWithoutTheWorld(t *testing.T) {
+	t.Setenv("GORUN_EXPLAIN", "1")
+	world(t, 2, func(c *runtime.Comm) error {
+		before, err := c.Dup()
+		if err != nil {
+			return err
+		}
+		after, err := c.Dup()
+		if err = errors.Join(err, collectives.Barrier(before)); err != nil {
+			return err
+		}
+		c.Break(errors.New("broken by the test"))
+		return errors.Join(collectives.Barrier(after), collectives.Barrier(before))
+	})
+}

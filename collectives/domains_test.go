@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,29 +129,29 @@ func TestDomainsAreChosen(t *testing.T) {
 
 // Members that call different operations in an algorithm by domain get a MismatchError.
 func TestMismatchInDomains(t *testing.T) {
-	world(t, 4, func(w *runtime.Comm) error {
-		c, err := w.Dup()
-		if err != nil {
-			return err
-		}
-		if err := collectives.Override(c, "barrier=node-domains,bcast=node-domains,allreduce=node-domains"); err != nil {
-			return err
-		}
-		if err := collectives.InDomains(c, []int{0, 0, 1, 1}); err != nil {
-			return err
-		}
-		if err := collectives.Barrier(c); err != nil {
-			return err
-		}
-		if c.Rank() == 3 {
-			err = collectives.AllReduce(c, []int{1}, []int{0}, collectives.Sum)
-		} else {
-			err = collectives.Barrier(c)
-		}
-		for err == nil {
-			err = collectives.Barrier(c)
-		}
-		require.ErrorContains(t, err, "different collective operations")
-		return nil
-	})
+	for name, nodes := range map[string][]int{"node-domains": {0, 0, 0, 0}, "three-level": {0, 0, 0, 0, 1}} {
+		world(t, len(nodes), func(w *runtime.Comm) error {
+			c, err := w.Dup()
+			if err != nil {
+				return err
+			}
+			list := strings.ReplaceAll("barrier=X,bcast=X,allreduce=X", "X", name)
+			if err := errors.Join(collectives.Placed(c, nodes), collectives.Override(c, list), collectives.InDomains(c, []int{0, 0, 1, 1, 0})); err != nil {
+				return err
+			}
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+			if c.Rank() == 3 {
+				err = collectives.AllReduce(c, []int{1}, []int{0}, collectives.Sum)
+			} else {
+				err = collectives.Barrier(c)
+			}
+			for i := 0; i < 100 && err == nil; i++ {
+				err = collectives.Barrier(c)
+			}
+			require.ErrorContains(t, err, "different collective operations", name)
+			return nil
+		})
+	}
 }

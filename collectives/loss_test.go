@@ -54,6 +54,10 @@ var endings = []struct {
 	{"alltoall", func(c *runtime.Comm) error {
 		return collectives.AllToAll(c, make([]int, c.Size()), make([]int, c.Size()))
 	}},
+	{"allreduce of values", func(c *runtime.Comm) error {
+		_, err := collectives.AllReduceValue(c, "", func(a, b string) string { return a + b })
+		return err
+	}},
 	{"nonblocking allreduce", func(c *runtime.Comm) error {
 		_, err := collectives.IAllReduce(c, make([]int, 3), make([]int, 3), collectives.Sum).Wait()
 		return err

@@ -126,14 +126,17 @@ var nearbys = append([]nearby{
 
 // runLevels executes the operation by the algorithm of rule r, which has two or three levels.
 func (g *group) runLevels(r *rule) error {
-	n := g.levels
-	if r.name == threeLevel {
-		var err error
-		if n, err = g.openDeep(); err != nil {
-			return err
-		}
+	if r.name == twoLevel {
+		return r.levels(g.levels, &g.call)
 	}
-	return r.levels(n, &g.call)
+	n, err := g.openDeep()
+	if err != nil {
+		return err
+	}
+	if err := r.levels(n, &g.call); err != nil || g.node == nil {
+		return err
+	}
+	return g.node.Agree() // compares the calls in the memory of the whole node, not of a domain
 }
 
 func reduceScatterSmall(_ *group, n *node.Group, c *message.Call) error {

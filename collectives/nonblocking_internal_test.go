@@ -127,6 +127,8 @@ func TestPersistentOnABrokenCommunicator(t *testing.T) {
 		}
 		require.False(t, flying{g}.underWay())
 		require.False(t, g.flies.awake.Load())
+		g.started.Add(1) // as if the communicator had broken while launch counted an operation
+		require.False(t, flying{g}.underWay())
 		return nil
 	}))
 }

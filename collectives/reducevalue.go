@@ -37,7 +37,7 @@ func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, e
 		v, failure, err = recvPartial[T](r, 0)
 	}
 	if err != nil {
-		return zero, r.abandon(err)
+		return zero, abandonValues(c, op, err)
 	}
 	if failure != nil || c.Rank() != root {
 		return zero, failure
@@ -57,7 +57,7 @@ func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 	defer r.end()
 	v, failure, err := reduceTree(r, v, fn)
 	if err != nil {
-		return zero, r.abandon(err)
+		return zero, abandonValues(c, op, err)
 	}
 	r.combined() // before the broadcast, which is a blocking operation
 	if c.Rank() != 0 {
@@ -115,12 +115,6 @@ func (r *reduction) end() {
 	r.group.values.end()
 }
 
-// abandon breaks the communicator, which ends the reduction at all members, and returns err.
-func (r *reduction) abandon(err error) error {
-	r.comm.Break(err)
-	return err
-}
-
 // reduceTree combines the values of all members at rank 0. failure is the error of a value that could
 // not be encoded or decoded; this error is also sent on to rank 0. err is the error of a message;
 // after such an error the communicator cannot be used.
@@ -152,7 +146,7 @@ func combineOperands[T any](r *reduction, fn func(a, b T) T, a, b T) T {
 	returned := false
 	defer func() {
 		if !returned {
-			_ = r.abandon(errOperator)
+			_ = abandonValues(r.comm, r.op, errOperator)
 		}
 	}()
 	v := fn(a, b)

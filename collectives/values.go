@@ -202,11 +202,11 @@ func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, 
 }
 
 // abandonValues breaks the communicator. This ends the operation at all members. abandonValues returns
-// cause with the operation and the source line.
+// cause with the operation and the source line. If cause is the loss of a rank, the result also wraps ErrCommBroken.
 func abandonValues(c *runtime.Comm, op string, cause error) error {
 	cause = callsite.At(fmt.Errorf("%s: %w", op, cause))
 	c.Break(cause)
-	return cause
+	return lostWithin(c, cause)
 }
 
 // decodeValues decodes the values of all members. The slice all holds the encoded values one after the

@@ -124,7 +124,9 @@ func (g *group) compareWith(calls *record, started uint64, still func() bool) {
 // flying implements watched for the nonblocking operations of a group.
 type flying struct{ *group }
 
-func (f flying) underWay() bool { return f.ended.Load() < f.started.Load() }
+// underWay returns false if the communicator is broken: an operation that was being launched at that time is counted in
+// started, but its function may never be called.
+func (f flying) underWay() bool { return f.ended.Load() < f.started.Load() && f.home.Err() == nil }
 
 // latest changes when an operation starts or ends.
 func (f flying) latest() uint64 { return f.started.Load() + f.ended.Load() }

@@ -96,5 +96,3 @@ func parse(args []string, usage io.Writer) (options, error) {
 	}
 	return o, nil
 }
-
-// write writes the table to a file, or to the standard output if name is "-".
