@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors"
@@ -249,6 +250,38 @@ func TestDeathAmongLongMessages(t *testing.T) {
 		require.Equal(t, what, d.Message)
 	}
 	require.Empty(t, got)
+}
+
+// TestLongAnswerBeforeTheLoss checks that a request gets a long answer that has arrived completely before the rank was
+// lost, if the serving goroutine sees the end of the receive and the loss at the same time.
+func TestLongAnswerBeforeTheLoss(t *testing.T) {
+	w := newWire(t, actors.Config{})
+	done := inbox(t, w.s, "barrier", w.s.Worker())
+	blocks, goOn := make(chan bool), make(chan bool)
+	blocker, err := w.s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		if c.Message() == "block" {
+			blocks <- true
+			<-goOn
+		}
+	}, w.s.Inline()), "")
+	require.NoError(t, err)
+	asked := w.s.Root.RequestFuture(w.s.PID(0, "in"), "question", soon)
+	head := append([]byte{1, byte(len(asked.PID().Id)), 0}, asked.PID().Id...)
+	body := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, 5000), 1)
+	w.send(t, w.stream(t, "none"), 0, wireLarge, len(head), wireString, append(body, head...))
+	w.barrier(t, done)
+	w.s.Root.Send(blocker, "block")
+	next(t, blocks)
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	h := w.long(1, pattern(5000, 1))
+	_, err = h.Wait(ctx)
+	require.NoError(t, err)
+	w.s.Lose(0)
+	close(goOn)
+	v, err := asked.Result()
+	require.NoError(t, err)
+	require.Equal(t, string(pattern(5000, 1)), v)
 }
 
 // TestLossOfALongMessageBeforeAnotherLink checks messages that arrive for an actor on later streams

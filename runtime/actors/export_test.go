@@ -111,6 +111,14 @@ func (s *System) Lines(rank int) (n int) {
 	return n
 }
 
+// Line reports whether this rank has an entry for an actor of another rank, and whether a PID of the actor refers to it.
+func (s *System) Line(rank int, id string) (known, referenced bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.remotes[remoteKey{rank, s.epoch, id}]
+	return l != nil, l != nil && l.remote.Value() != nil
+}
+
 // Waiting reports whether a goroutine waits for credit. Waiting actors do not count.
 func (s *System) Waiting() bool {
 	return slices.ContainsFunc(s.engine.Blocked(), func(b engine.Blocked) bool { return strings.HasPrefix(b.Op, "tell ") })

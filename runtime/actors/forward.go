@@ -21,6 +21,7 @@ type forwarder interface {
 // forward passes a letter to a receiver that a forwarder has chosen.
 func (l letter) forward(s *System, to *actor.PID) {
 	if box := s.mailboxOf(to); box != nil {
+		l.in.forwarded.Store(true)
 		box.postArrived(item{message: l.message, in: l.in, cost: l.cost})
 		return
 	}

@@ -36,7 +36,7 @@ type mailbox struct {
 	outbox    atomic.Int64  // bytes in the actor's outbox
 	fullAt    atomic.Uint64 // value of posted when a sender last began to wait for space; 0 if no sender waits
 	restarts  atomic.Int32
-	replaced  atomic.Bool // a later actor has the name of this actor, which is stopping or has stopped
+	replaced  atomic.Bool // a later actor or router has the name of this actor, which is stopping or has stopped
 	// mu guards system and overflow.
 	system   []any
 	overflow *overflow

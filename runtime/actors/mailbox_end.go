@@ -23,8 +23,21 @@ func (m *mailbox) notice() (ended bool) {
 	return true
 }
 
-// replace is called when a later actor has the name. protoactor frees the name before the actor handles Stopped.
-// From now on, messages and system messages of other ranks go to the later actor.
+// supersede replaces the mailbox of an earlier actor if a Process without a mailbox of this package has its name now: a
+// router, or an actor with another mailbox.
+func (s *System) supersede(name string) {
+	box, ok := s.boxes.Load(name)
+	if !ok {
+		return
+	}
+	m := box.(*mailbox)
+	if now, ok := s.ProcessRegistry.GetLocal(name); ok && now != m.process && s.boxes.CompareAndDelete(name, m) {
+		m.replace()
+	}
+}
+
+// replace is called when a later actor or router has the name. protoactor frees the name before the actor handles
+// Stopped. From now on, messages and system messages of other ranks go to the later actor or router.
 func (m *mailbox) replace() {
 	m.replaced.Store(true)
 	if d := m.ref.Load(); d != nil {

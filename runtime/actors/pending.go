@@ -108,6 +108,7 @@ func (p *pendingActors) remove(name string) {
 // spawned the actor calls appeared, so that later messages of this goroutine arrive after the
 // letters.
 func (s *System) appeared(name string) {
+	s.supersede(name)
 	p := &s.pending
 	p.mu.Lock()
 	defer p.mu.Unlock()

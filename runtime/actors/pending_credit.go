@@ -32,8 +32,13 @@ func (d *pendingCredit) settle() {
 	}
 }
 
-// due returns the amount of credit that is still to be returned until a report to the sender is due.
+// due returns the amount of credit that is still to be returned until a report to the sender is due. If several actors
+// may get messages of the stream, it returns 0: an actor that keeps credit while it is at work could stop the messages
+// for the others.
 func (in *receiveStream) due() uint32 {
+	if in.forwarded.Load() {
+		return 0
+	}
 	returned := in.returned.Load() - in.told.Load()
 	return engine.StreamWindow/2 - min(returned, engine.StreamWindow/2)
 }

@@ -28,6 +28,8 @@ type receiveStream struct {
 	existed atomic.Bool
 	// unknown is true if messages of the stream have waited for the actor until Config.Patience had passed.
 	unknown atomic.Bool
+	// forwarded is true if a forwarder has passed messages of the stream on, possibly to several actors.
+	forwarded atomic.Bool
 	// closed is true if the stream has ended. The engine's lock guards it.
 	closed bool
 
@@ -42,7 +44,7 @@ type receiveStream struct {
 	before *receiveStream
 }
 
-// mailboxRef refers to a mailbox as long as its actor lives and no later actor has its name. So a stream that outlives
+// mailboxRef refers to a mailbox as long as its actor lives and nothing later has its name. So a stream that outlives
 // the actor does not keep the mailbox in memory, and finds the later actor.
 type mailboxRef struct{ box atomic.Pointer[mailbox] }
 
@@ -62,7 +64,7 @@ func (m *mailbox) reference() *mailboxRef {
 }
 
 // box returns the mailbox of the stream's actor, or nil if the mailbox was not found yet, the actor has
-// ended or a later actor has its name.
+// ended or a later actor or router has its name.
 func (in *receiveStream) box() *mailbox {
 	if in.ref == nil {
 		return nil

@@ -39,6 +39,8 @@ func (l *remoteEntry) refused(s *System, m *refusal) {
 	if r != nil {
 		r.stream.CompareAndSwap(m.stream, nil)
 		defer r.drain()
+	} else {
+		l.retire(s)
 	}
 	kind, head, contents, whole := codec.Split(m.words.Tag, m.body)
 	switch kind {

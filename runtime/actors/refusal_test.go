@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"fmt"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -123,4 +124,32 @@ func TestKeptRequest(t *testing.T) {
 	require.Equal(t, 1, v)
 	there.Root.Stop(there.PID(1, "in"))
 	require.Equal(t, actor.TerminatedReason_Stopped, next(t, heard).Why)
+}
+
+// TestNothingIsKeptOfARefusedStream checks that nothing is left of a stream to a rank without actors if no PID of its
+// actor existed any more when the refusal was handled.
+func TestNothingIsKeptOfARefusedStream(t *testing.T) {
+	s, dead, _ := unready(t, time.Hour)
+	fill(t, s, dead)
+	blocks, goOn := make(chan bool), make(chan bool)
+	blocker, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		if c.Message() == "block" {
+			blocks <- true
+			<-goOn
+		}
+	}, s.Inline()), "")
+	require.NoError(t, err)
+	s.Root.Send(blocker, "block")
+	next(t, blocks)
+	s.Root.Send(s.PID(1, "in"), 1)
+	require.Eventually(t, func() bool {
+		goruntime.GC()
+		known, referenced := s.Line(1, "in")
+		return known && !referenced
+	}, soon, time.Millisecond)
+	close(goOn)
+	require.Eventually(t, func() bool {
+		known, _ := s.Line(1, "in")
+		return !known
+	}, soon, time.Millisecond)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
 // keyed is a message with a hash.
@@ -336,6 +337,37 @@ func TestRoutersKeepTheCredit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestReceiversOfARouterWorkTogether checks that receivers that are at work do not keep the credit of their messages from
+// the other receivers of the router. The messages take more credit than the window has.
+func TestReceiversOfARouterWorkTogether(t *testing.T) {
+	const receivers = 8
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		works, goOn := make(chan bool, receivers), make(chan bool)
+		defer close(goOn)
+		var to []*actor.PID
+		for range receivers {
+			pid, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().([]byte); ok {
+					works <- true
+					<-goOn
+				}
+			}), "")
+			require.NoError(t, err)
+			to = append(to, pid)
+		}
+		_, err := all[1].Route(actors.RoundRobin, "router", to...)
+		require.NoError(t, err)
+		go func() {
+			for range receivers {
+				all[0].Root.Send(all[0].PID(1, "router"), make([]byte, engine.StreamWindow/4))
+			}
+		}()
+		for range receivers {
+			next(t, works)
+		}
+	})
 }
 
 // TestOrderThroughARouter checks that messages of one actor to an actor of another rank, directly and through a router

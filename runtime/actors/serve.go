@@ -102,6 +102,7 @@ func (p *inbound) deliver(a *arrival) (woke bool) {
 		m.stream.Owner.(*remoteEntry).refused(p.s, m)
 		return true
 	case arrivalLost:
+		p.settle() // an answer that was received completely comes before the loss, which ends its request
 		p.flush()
 		p.s.lost(int(a.source), a.details.err)
 		return true

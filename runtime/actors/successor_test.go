@@ -24,34 +24,53 @@ func lingering(stopped chan<- bool, goOn <-chan bool) *actor.Props {
 	})
 }
 
-// TestMessagesToASuccessor checks that messages and watches reach the actor that has got the name of an earlier actor,
-// while the earlier actor still handles Stopped: those of another rank, whose stream has led to the earlier actor, and
-// those to a PID that was made before the earlier actor.
+// TestMessagesToASuccessor checks that messages and watches reach the actor or router that has got the name of an earlier
+// actor, while the earlier actor still handles Stopped: those of another rank, whose stream has led to the earlier actor,
+// and those to a PID that was made before the earlier actor.
 func TestMessagesToASuccessor(t *testing.T) {
-	local(t, 2, actors.Config{}, func(all []*actors.System) {
-		stopped, goOn := make(chan bool, 1), make(chan bool)
-		s, far := all[0], all[1].PID(0, "x")
-		near := s.PID(0, "x")
-		pid, err := s.Spawn(lingering(stopped, goOn), "x")
-		require.NoError(t, err)
-		for range 2 { // near knows the mailbox after the first message
-			ask(t, s, near, 1)
-			ask(t, all[1], far, 1)
-		}
-		s.Root.Stop(pid)
-		next(t, stopped)
-		_, err = s.Spawn(idle(), "x")
-		require.NoError(t, err)
-		ask(t, s, near, 1)
-		ask(t, all[1], far, 1)
-		w, heard := watcher(t, all[1], "watcher")
-		ask(t, all[1], w, far)
-		ask(t, all[1], far, 1)
-		close(goOn)
-		require.Empty(t, heard)
-		all[1].Root.Stop(far)
-		require.True(t, far.Equal(next(t, heard).Who))
-	})
+	for name, succeed := range map[string]func(s *actors.System) error{
+		"actor": func(s *actors.System) error {
+			_, err := s.Spawn(idle(), "x")
+			return err
+		},
+		"other mailbox": func(s *actors.System) error {
+			_, err := s.Spawn(idle().Configure(actor.WithMailbox(actor.Unbounded())), "x")
+			return err
+		},
+		"router": func(s *actors.System) error {
+			to, err := s.Spawn(idle(), "")
+			if err == nil {
+				_, err = s.Route(actors.RoundRobin, "x", to)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			local(t, 2, actors.Config{}, func(all []*actors.System) {
+				stopped, goOn := make(chan bool, 1), make(chan bool)
+				s, far := all[0], all[1].PID(0, "x")
+				near := s.PID(0, "x")
+				pid, err := s.Spawn(lingering(stopped, goOn), "x")
+				require.NoError(t, err)
+				for range 2 { // near knows the mailbox after the first message
+					ask(t, s, near, 1)
+					ask(t, all[1], far, 1)
+				}
+				s.Root.Stop(pid)
+				next(t, stopped)
+				require.NoError(t, succeed(s))
+				ask(t, s, near, 1)
+				ask(t, all[1], far, 1)
+				w, heard := watcher(t, all[1], "watcher")
+				ask(t, all[1], w, far)
+				ask(t, all[1], far, 1)
+				close(goOn)
+				require.Empty(t, heard)
+				all[1].Root.Stop(far)
+				require.True(t, far.Equal(next(t, heard).Who))
+			})
+		})
+	}
 }
 
 // TestNameOfASuccessor checks that the end of an actor does not remove a name that was registered for a later actor
