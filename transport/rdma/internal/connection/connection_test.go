@@ -158,6 +158,8 @@ func TestOutcomes(t *testing.T) {
 		{"provider", rdmacm.Rejected, 28, padded, provider.FailureRefused, unix.ECONNREFUSED},
 		{"provider on iWARP", rdmacm.Rejected, -int32(unix.ECONNRESET), refused, provider.FailureRefused, unix.ECONNRESET},
 		{"not quite", rdmacm.Rejected, 28, append(padded, 1), provider.FailureRejected, unix.ECONNREFUSED},
+		{"consumer on hardware iWARP", rdmacm.Rejected, -int32(unix.ECONNREFUSED), []byte("no"), provider.FailureRejected, unix.ECONNREFUSED},
+		{"provider on hardware iWARP", rdmacm.Rejected, -int32(unix.ECONNREFUSED), refused, provider.FailureRefused, unix.ECONNREFUSED},
 		{"refused on iWARP", rdmacm.Rejected, -int32(unix.ECONNREFUSED), nil, provider.FailureRefused, unix.ECONNREFUSED},
 		{"removed", rdmacm.DeviceRemoval, 0, nil, provider.FailureRefused, unix.ENODEV},
 		{"ends early", rdmacm.Disconnected, 0, nil, provider.FailureRefused, unix.ECONNRESET},

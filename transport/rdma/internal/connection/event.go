@@ -186,13 +186,15 @@ func (c *Connection) establish(answer *provider.Proposal) {
 	}
 }
 
-// rejected ends an attempt that the peer, or its kernel, has rejected.
+// rejected ends an attempt that the peer, or its kernel, has rejected. For a rejection by the consumer, the driver siw
+// reports ECONNRESET. The drivers irdma and cxgb4 report ECONNREFUSED with the private data, and ECONNREFUSED without
+// private data if nobody listens.
 func (c *Connection) rejected(e *rdmacm.Event) {
 	why, data := provider.FailureRefused, e.Parameters.PrivateData
 	switch {
 	case isRefusal(data):
 		data = nil
-	case e.Status == rdmacm.ReasonConsumer, e.Status == -int32(unix.ECONNRESET):
+	case e.Status == rdmacm.ReasonConsumer, e.Status == -int32(unix.ECONNRESET), e.Status == -int32(unix.ECONNREFUSED) && len(data) > 0:
 		why = provider.FailureRejected
 	}
 	c.fail(why, data, e.Err())
