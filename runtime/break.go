@@ -35,11 +35,22 @@ func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
 		return
 	}
 	w.revoke(core, notice)
+	w.notifyBreak(core, notice)
+}
+
+// notifyBreak notifies the other members of a break by messages. core.breaking is held.
+func (w *World) notifyBreak(core *commCore, notice []byte) {
+	core.notified = true
 	for _, world := range core.all() {
 		if world != w.Rank() {
 			w.engine.Notify(world, int(core.number), notice)
 		}
 	}
+}
+
+// breakNotice returns the notice of a break. origin is the world rank whose failure led to the break.
+func breakNotice(origin int, cause error) []byte {
+	return appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause)
 }
 
 // revoke makes the launcher notify the other members. The revocation names the communicator by its

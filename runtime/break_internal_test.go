@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -13,9 +12,7 @@ import (
 )
 
 // noticeOf returns the notice of a break by a rank.
-func noticeOf(rank int) []byte {
-	return appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(rank)), errors.New("why"))
-}
+func noticeOf(rank int) []byte { return breakNotice(rank, errors.New("why")) }
 
 // A Break that has found the communicator open tells the other members, although Close comes before it.
 func TestBreakBesideClose(t *testing.T) {
@@ -29,6 +26,30 @@ func TestBreakBesideClose(t *testing.T) {
 		}
 		require.NoError(t, c.Close())
 		w.broken(c.core, &BrokenError{Comm: c.core.name, Cause: errors.New("why")}, noticeOf(0)) // the end of Break
+		return nil
+	}))
+}
+
+// A rank that closes a communicator which another member has broken passes the break on. Here the break of rank 2 has
+// reached rank 0 alone.
+func TestCloseAfterABreakByAnotherRank(t *testing.T) {
+	lost := &PeerError{Rank: 2, Op: "receive", Cause: errors.New("why")}
+	require.NoError(t, Local(3, func(w *World) error {
+		c, err := w.Comm().Dup()
+		require.NoError(t, err)
+		switch w.Rank() {
+		case 0:
+			w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: 2, Cause: lost, origin: 2}, nil)
+			require.NoError(t, c.Close())
+		case 1:
+			err := Ssend(c, []int{0}, 0, 0)
+			require.ErrorIs(t, err, ErrCommBroken)
+			peer, ok := errors.AsType[*PeerError](err)
+			require.True(t, ok)
+			require.Equal(t, 2, peer.Rank)
+			broken, _ := errors.AsType[*BrokenError](err)
+			require.Equal(t, 2, broken.FailureOrigin())
+		}
 		return nil
 	}))
 }

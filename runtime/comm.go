@@ -81,6 +81,8 @@ type commCore struct {
 	announced atomic.Pointer[commFailure]
 	// broken is true once the communicator has been broken, also after Close has replaced failure.
 	broken atomic.Bool
+	// notified is true if this rank has notified the other members of the break. breaking guards it.
+	notified bool
 	// breaking is held while the communicator is being broken and while Close ends its contexts, so
 	// that the whole break happens before the contexts end.
 	breaking sync.Mutex
@@ -252,12 +254,13 @@ func (c *Comm) Close() error {
 // end does the work of Close for any communicator; why becomes its failure. The cause of a break may
 // wrap why.err, so end and closed compare the errors themselves.
 func (core *commCore) end(why *commFailure) error {
-	if last := core.failure.Swap(why); last != nil && last.err == why.err { //nolint:errorlint // see above
+	last := core.failure.Swap(why)
+	if last != nil && last.err == why.err { //nolint:errorlint // see above
 		return why.err
 	}
 	core.check.closed(core)
 	err := core.attributes.close() // attributes may still send inquiries to other members
-	core.world.leaveComm(core)
+	core.world.leaveComm(core, last)
 	core.world.wake() // ends an Agree or Shrink of another goroutine
 	return err
 }

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 )
 
@@ -20,12 +21,19 @@ func (core *commCore) depart(world int) {
 }
 
 // leaveComm ends the contexts of a communicator that this rank has closed, and notifies the other
-// members.
-func (w *World) leaveComm(core *commCore) {
+// members. before is the failure of the communicator before it was closed. If another member has broken the
+// communicator, this rank passes the notice of the break on: a member that has not got it yet may send a message to this
+// rank, and would take the refusal of this message for the reason.
+func (w *World) leaveComm(core *commCore, before *commFailure) {
 	core.breaking.Lock() // so that the notice of a break is sent before the notice of the end
 	defer core.breaking.Unlock()
 	if core.number == 0 {
 		return // the World ends, and World.Close ends the engine with all its contexts
+	}
+	if before != nil && !core.notified {
+		if why, ok := errors.AsType[*BrokenError](before.err); ok && !why.over {
+			w.notifyBreak(core, breakNotice(why.origin, why.Cause))
+		}
 	}
 	first := core.number * contextStride
 	w.engine.CloseContexts(ErrCommClosed, first+contextUser, first+contextPrivate, first+contextControl, first+contextStream, first+contextPrivateStream)

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"encoding/binary"
 	"errors"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
@@ -101,7 +100,7 @@ func (c *Comm) Break(cause error) {
 	if b, ok := errors.AsType[originator](cause); ok {
 		origin = b.FailureOrigin()
 	}
-	notice := appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause)
+	notice := breakNotice(origin, cause)
 	if c.Err() != nil {
 		w.revoke(c.core, notice)
 		return
