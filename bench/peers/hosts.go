@@ -31,8 +31,8 @@ func openHosts(count int) (*hosts, error) {
 		defer h.catch()
 		h.cluster = nscluster.StartSSH(h, count)
 	}()
-	if h.err != nil {
-		return nil, fmt.Errorf("%w: %w", errHosts, errors.Join(h.err, h.close()))
+	if why := h.err; why != nil { // close overwrites h.err
+		return nil, fmt.Errorf("%w: %w", errHosts, errors.Join(why, h.close()))
 	}
 	return h, nil
 }
