@@ -95,7 +95,8 @@ func (a *abroad) watchParent() {
 	}
 }
 
-// finalize implements selfReliant. Rank 0 waits until all other ranks have left, because rank 0 serves them.
+// finalize implements selfReliant. Rank 0 waits until all other ranks have left or are lost, because rank 0
+// serves them.
 func (a *abroad) finalize() error {
 	if a.ready != nil {
 		<-a.ready
@@ -128,7 +129,8 @@ func (a *abroad) abort(rank, code int, reason string) {
 	}
 }
 
-// end implements selfReliant. It sends this process the signals that an agent of gorun would send.
+// end implements selfReliant. It sends this process the signals that an agent of gorun would send. After a
+// call of abort, end does nothing.
 func (a *abroad) end() {
 	if a.aborting.Load() {
 		return

@@ -11,8 +11,8 @@ import (
 // The encoded book is little endian. It begins with the number of ranks (4 bytes). The offset of each rank's
 // card (4 bytes for each rank) and the offset of the end of the last card (4 bytes) follow. The cards are at
 // the end. Offsets are counted from the first byte of the cards. If the card of a rank has no bytes, the rank
-// ended or left before it handed in a card. A node keeps one encoded book in shared memory, and all its ranks read
-// that copy.
+// ended or left before it handed in a card. If the node memory has room for the book, the node keeps one
+// encoded book there, and all its ranks read that copy.
 type Book struct {
 	raw  []byte
 	size int
@@ -28,7 +28,7 @@ func bookBytesMax(size int) int { return bookHead(size) + size*CardBytesMax }
 func (b *Book) Size() int { return b.size }
 
 // Card returns the card of a rank. It returns false if the rank has no card because it ended, or left by
-// Finalize, before it joined.
+// Finalize, before it joined. It also returns false if the card is malformed or there is no such rank.
 func (b *Book) Card(rank int) (Card, bool) {
 	if rank < 0 || rank >= b.size {
 		return Card{}, false

@@ -10,9 +10,9 @@ import (
 )
 
 // columns is the form in which the cards of many ranks are sent. Each field of the cards is a column that has
-// the values of all ranks. Values that several ranks have in common are in tables. Numbers that grow from
-// rank to rank are sent as differences. In this form, a card of 100 bytes takes about 10 bytes, and less than
-// 10 bytes after compression.
+// the values of all ranks. Values that several ranks have in common are in tables. Numbers are sent as
+// differences, because many of them grow from rank to rank. In this form, a card of 100 bytes takes about 10
+// bytes, and less than 10 bytes after compression.
 //
 // Before compression by zstd, packed cards consist of the number of cards as uvarint, and the columns in the
 // following order. Each column is preceded by its length as uvarint. Each number in a column is encoded as
@@ -22,7 +22,7 @@ import (
 //	rank        rank - previous rank - 1; the rank before the first card counts as -1
 //	pid
 //	slot
-//	node        index into nodes; a new node has the number of its entry, which is the next one of nodes
+//	node        index into nodes; for the first card of a node, the index at which its entry is appended to nodes
 //	provider    index into providers, in the same way
 //	addresses   number of addresses of the card
 //	ip          for each address, index into ips, in the same way

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// Council decides the agreements of the members of communicators. It runs in the launcher of a job, because
-// only the launcher knows in which order ranks have ended. Because one Council decides, no two ranks can get
-// different results. No agreement waits for another agreement. Council is a state machine without a lock, a
-// clock or connections. A [Server] has one Council, and a job within one process has one Council.
+// Council decides the agreements of the members of communicators. It runs in the launcher of a job, or in rank
+// 0 if another launcher has started the ranks, because only this process knows in which order ranks have ended.
+// Because one Council decides, no two ranks can get different results. No agreement waits for another
+// agreement. Council is a state machine without a lock, a clock or connections. A [Server] has one Council, and
+// a job within one process has one Council.
 //
 // An agreement is decided when each member has voted, has ended, or has left the job. If a rank ends after
 // its vote, the vote still counts. Votes that name different lists of members belong to different agreements.
@@ -55,8 +56,8 @@ const (
 	// FirstShrunk is the lowest number that a Council gives to a communicator. Ranks agree
 	// among themselves on lower numbers.
 	FirstShrunk = 1 << 29
-	// LastShrunk is the highest number that a Council gives to a communicator. A rank multiplies a number by its
-	// contexts of a communicator, and the product must fit into 32 bits.
+	// LastShrunk is the highest number that a Council gives to a communicator. A rank multiplies this number by
+	// the number of contexts of a communicator, and the product must fit into 32 bits.
 	LastShrunk = 1<<29 + 1<<28 - 1
 	// revokedMost is the number of revocations that are remembered. If a revocation is repeated after this
 	// number of other revocations, it is passed on to the ranks again, which is harmless.

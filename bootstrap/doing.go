@@ -33,7 +33,8 @@ type Doing struct {
 	// Serves has the world ranks whose messages the rank's actors handle while it waits, in the format of
 	// FormatRanks. Serves is "" if the rank has no actors.
 	Serves string `json:"serves,omitempty"`
-	// Quiet is the time, in seconds, since the rank last called gorun or ended a wait.
+	// Quiet is the age of the youngest wait, in seconds. If the rank does not wait, Quiet is the time since it last
+	// called gorun or, if it has actors, last handled a frame.
 	Quiet float64 `json:"quiet,omitempty"`
 	// If the rank waits for nothing, Line and Function are the position of the goroutine that runs the
 	// program's main function.
@@ -130,8 +131,8 @@ func waitsIn(count string, most int) string {
 }
 
 // Where returns one line of text. If the rank waits, the text says what the rank waits for, and in which line
-// of the program. Otherwise the text is the line at which the rank runs. Where returns "" if the line is not
-// known.
+// of the program. Otherwise the text is the line at which the rank runs. Where returns "" if the rank does not
+// wait and its line is not known.
 func (d Doing) Where() string {
 	if len(d.Waits) == 0 {
 		return strings.TrimPrefix(Wait{Line: d.Line, Function: d.Function}.at(), ", ")
@@ -162,7 +163,7 @@ func comma(s string) string {
 	return ", " + s
 }
 
-// seconds returns a time, or a range of times, in words. It returns "" if most is 0, because 0 means an
+// seconds returns a time, or a range of times, as text. It returns "" if most is 0, because 0 means an
 // unknown time.
 func seconds(least, most float64) string {
 	said := func(s float64) string {
@@ -335,7 +336,8 @@ const whatsMax = 8
 // notesMax is the largest number of notes that are written for a group of ranks.
 const notesMax = 16
 
-// write writes a line for each of the first most texts, and one line with the number of the remaining texts.
+// write writes a line for each text, in order. The parameter most bounds the number of these lines. If texts
+// remain, a last line has their number.
 func (t *byText) write(b *strings.Builder, indent string, most int) {
 	for i, text := range t.order {
 		if i == most {
@@ -346,7 +348,7 @@ func (t *byText) write(b *strings.Builder, indent string, most int) {
 	}
 }
 
-// verb returns the numbers of ranks in words, followed by a verb. The verb is the parameter one for one rank,
+// verb returns "rank N" or "ranks LIST", followed by a verb. The verb is the parameter one for one rank,
 // and the parameter many for several ranks.
 func verb(ranks []int, one, many string) string {
 	if len(ranks) == 1 {

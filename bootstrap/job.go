@@ -49,7 +49,7 @@ const EnvSpare = "GORUN_SPARE"
 const (
 	// EnvNet selects the network for TCP between nodes. Its value is a list, separated by commas, of CIDRs such
 	// as 10.1.0.0/16, addresses and names of interfaces. A rank listens for its peers at one address: the best
-	// address of the first element that matches any. If EnvNet is unset, it is the best of all addresses.
+	// address of the first element that matches any. If EnvNet is unset, the rank listens at the best of all addresses.
 	EnvNet = "GORUN_NET"
 	// EnvTransport is shm, rdma or auto. If EnvTransport is unset, auto applies.
 	EnvTransport = "GORUN_TRANSPORT"

@@ -99,8 +99,8 @@ func (m *meeting) await(d *Door, own *os.File) error {
 		}
 	}
 	// Rank 0 itself sends its proof when publish has returned. If the launcher's store needs a barrier,
-	// publish may return only when the last rank has arrived. For this reason, the deadline for the proof of
-	// rank 0 is m.until.
+	// publish returns only when the last rank has called the barrier. For this reason, the deadline for the
+	// proof of rank 0 is m.until.
 	go func() {
 		rank, err := d.prove(own, m.until)
 		if err == nil {
@@ -132,8 +132,8 @@ func (m *meeting) await(d *Door, own *os.File) error {
 			}
 			m.ranks[a.rank] = a.visitor
 		case <-late.C:
-			return fmt.Errorf("bootstrap: rank %s of %d did not arrive in time (%s): was it started, and can it reach rank 0? %s names the network of all",
-				FormatRanks(m.absent()), len(m.ranks), EnvAnswer, EnvNet)
+			return fmt.Errorf("bootstrap: %s of %d did not arrive in time (%s): was each started, and can it reach rank 0? %s names the network of all",
+				NameRanks(m.absent()), len(m.ranks), EnvAnswer, EnvNet)
 		}
 	}
 	return nil
@@ -207,8 +207,8 @@ func (m *meeting) settle() error {
 	return m.equip(company(all))
 }
 
-// equip sends every rank its place. The first rank of each node then makes the node memory, and after that
-// the other ranks of the node open the memory.
+// equip sends the first rank of each node its place, and this rank makes the node memory. Then equip sends the
+// other ranks of the node their places, and these ranks open the memory.
 func (m *meeting) equip(nodes [][]int) error {
 	for _, ranks := range nodes {
 		if err := m.ranks[ranks[0]].send(kindPlace, place{job: m.jobs[ranks[0]]}.encode()); err != nil {

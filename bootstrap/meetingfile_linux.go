@@ -106,7 +106,7 @@ func (f *meetingFile) refresh() {
 func (f *meetingFile) over() error {
 	now, err := os.ReadFile(f.name)
 	if err != nil || string(now) != f.own {
-		return err // another job with the same name has replaced the file
+		return err // if err is nil, another job with the same name has replaced the file
 	}
 	return os.Remove(f.name)
 }

@@ -35,8 +35,8 @@ type standing struct {
 //
 //	world: 61 ranks in call 3, barrier at main.go:54; ranks 5,17 in call 2, allreduce of 8 bytes at main.go:50; rank 9 in none
 //
-// The largest group of ranks comes first. For this group, the line has only the number of ranks. For the
-// other groups, the line lists the ranks. "in none" occurs only for the communicator of all ranks. For other
+// The largest group of ranks comes first. If this group has several ranks, the line has only their number. For
+// the other groups, the line lists the ranks. "in none" occurs only for the communicator of all ranks. For other
 // communicators, Reached does not know which ranks are members.
 func Reached(list []Doing) []string {
 	list = slices.Clone(list)

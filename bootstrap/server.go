@@ -86,7 +86,7 @@ type Server struct {
 
 	mu      sync.Mutex // orders the frames to the ranks; guards the fields below
 	members []member   // by rank
-	near    []int      // ranks without a link; tell removes those that ended or left; nil before the first tell
+	near    []int      // ranks without a link; tell removes those that ended or left; nil until tell sets it
 	links   []*Link
 	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // number of ranks that have neither handed in a card nor left nor ended

@@ -59,7 +59,7 @@ func Summary(list []Doing) string {
 	return strings.Join(append(parts, culprits(list, awaited)...), "; ")
 }
 
-// addAmong sets the elements of among for the ranks in text. text is a Wait.Among, and is "" if these ranks
+// addAmong sets the elements of the slice among for the ranks in text. text is a Wait.Among, and is "" if these ranks
 // are not known.
 func addAmong(among []bool, text string) {
 	list, _ := rankRanges(text, len(among))
@@ -70,7 +70,7 @@ func addAmong(among []bool, text string) {
 	}
 }
 
-// waitOf returns a text which says that ranks wait at a line for the ranks that are set in among.
+// waitOf returns a text which says that ranks wait at a line for the ranks whose element of the slice among is true.
 func waitOf(ranks []int, line string, among []bool) string {
 	said := verb(ranks, "waits", "wait")
 	if line != "" {
@@ -119,7 +119,7 @@ func culprits(list []Doing, awaited []bool) []string {
 // cause of a hang. Most programs compute for less time between two calls.
 const suspicious = 2 * time.Second
 
-// quiet returns the time since the rank last called gorun or ended a wait, rounded for printing.
+// quiet returns the field Quiet as a duration, rounded for printing.
 func (d Doing) quiet() time.Duration {
 	return time.Duration(d.Quiet * float64(time.Second)).Round(100 * time.Millisecond)
 }

@@ -46,7 +46,7 @@ type Decision struct {
 	// session gets the notices of these ends before the notice of the decision.
 	Epoch uint32
 	// Number is the number of the new communicator of PurposeShrink. Within a generation of the job, a number
-	// is used again only after 1<<29 new communicators.
+	// is used again only after 1<<28 new communicators.
 	Number uint32
 	// Dead has, ascending, the members that had ended, without leaving the job, before the decision.
 	Dead []int
@@ -137,7 +137,7 @@ func parsePoll(b []byte, size int) (*poll, error) {
 	return p, nil
 }
 
-// isPart reports whether among contains all elements of ranks. Both lists are ascending.
+// isPart reports whether the list among contains all elements of the list ranks. Both lists are ascending.
 func isPart(ranks, among []int) bool {
 	for _, rank := range ranks {
 		if _, found := slices.BinarySearch(among, rank); !found {

@@ -150,7 +150,8 @@ func (k *call) receivesBlocks(b *ragged) bool {
 	return k.receivesParts(b, k.group.size)
 }
 
-// checkReduce checks the buffers of a reduction at a member that uses both.
+// checkReduce checks that Send and Recv have the same length, and are the same memory or do not overlap. elem is the
+// size of an element in bytes.
 func (k *call) checkReduce(elem int) bool {
 	if len(k.Send) != len(k.Recv) {
 		k.err = lengthError("recv", len(k.Recv)/elem, len(k.Send)/elem)

@@ -19,7 +19,7 @@
 // In a V operation, such as AllToAllV, and in ReduceScatter, a buffer has a block for each member.
 // Block i has counts[i] elements and begins at element displs[i]. If displs is nil, the blocks follow
 // each other. If the count of a block is 0, the displacement of the block is ignored. Blocks of a
-// receive buffer must not share elements. A buffer may be longer than its blocks.
+// receive buffer must not share elements. Except in ReduceScatter, a buffer may be longer than its blocks.
 //
 // # Rules
 //
@@ -69,8 +69,9 @@
 // BcastValue, GatherValues, AllGatherValues, ScatterValues, ReduceValue and AllReduceValue move values
 // of any type that runtime.SendValue accepts. The encoded values of the members may have different
 // lengths. If a value cannot be encoded or decoded, the members that lack the value for this reason get
-// an error, and the communicator stays usable. Every other failure breaks the communicator. Only calls of
-// ReduceValue and AllReduceValue are compared with those of other members.
+// an error, and the communicator stays usable. Every other failure breaks the communicator. Calls of
+// ReduceValue and AllReduceValue are compared with those of other members. The other operations with values
+// consist of operations such as Bcast and AllGather, and the calls of these operations are compared.
 //
 // # Two groups
 //
@@ -79,8 +80,8 @@
 // root, the root passes Root as the argument root. The other ranks of the root's group pass
 // runtime.ProcNull, and the ranks of the other group pass the rank of the root. Each of these
 // operations has a nonblocking and a persistent form (InterIBcast, InterBcastInit, ...). Ranks or
-// groups whose calls do not match get a MismatchError. Nonblocking operations that do not match wait for ever
-// if no message reaches a rank that waits.
+// groups whose calls do not match get a MismatchError. If nonblocking operations do not match, and no message
+// reaches a rank that waits, they wait for ever.
 //
 // # In place
 //
@@ -104,7 +105,6 @@
 //
 //   - The ranks are on several nodes.
 //   - The operation is nonblocking or persistent.
-//   - The operation is a Reduce of two ranks.
 //   - GORUN_COLL or a Table selects the algorithm.
 //   - An element is longer than a segment of the node's shared memory. In ReduceScatter and
 //     ReduceScatterBlock: it is longer than a segment divided by the number of the other ranks. A segment
@@ -119,8 +119,9 @@
 // (Scan) or 0 to i-1 (ExScan). The bits depend only on the operands. They do not depend on the nodes,
 // the algorithm, the length of the vector or the form of the call. On one node this option costs almost
 // no time in blocking operations. Between nodes, and in nonblocking operations, each of p ranks sends
-// p-1 messages instead of log p messages in a short reduction. If GORUN_COLL names an algorithm that
-// combines in another order, gorun uses another algorithm instead. The option does not change ReduceValue
+// p-1 to 2 (p-1) messages instead of log p messages in a short reduction. (In a scan, a chain of p-1
+// messages replaces log p rounds.) If GORUN_COLL names an algorithm that combines in another order, gorun
+// uses another algorithm instead. The option does not change ReduceValue
 // and AllReduceValue: they always combine along the same tree, so that the bits of their result depend only
 // on the operands, but may differ from those of a loop.
 //

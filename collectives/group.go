@@ -26,7 +26,7 @@ type group struct {
 	// near is true if all members share a node. crowded is true if the ranks of this node outnumber
 	// its processors.
 	near, crowded bool
-	// cramped is the field of situation.
+	// cramped is the field cramped of situation.
 	cramped bool
 	// nested is true if several members share a node, but not all members do. inOrder is true if
 	// nested is true and the members of each node precede the members of the next node.
@@ -77,7 +77,7 @@ type group struct {
 
 	// unreadable is true if members have tried to read each other's private memory, and could not.
 	unreadable atomic.Bool
-	// home is the view that the group sends through, without the context.Context of an operation.
+	// home is the private view of the communicator, without the context.Context of an operation.
 	home *runtime.Comm
 	// busy is busyBlocking while a blocking operation is in progress, and after Close. It is busyValues
 	// while a ReduceValue or AllReduceValue combines values, and otherwise 0. The goroutine of that
@@ -161,7 +161,7 @@ func (m *memories) close() error {
 
 func newGroup(c *runtime.Comm) (*group, error) {
 	if c.Remote() {
-		return nil, fmt.Errorf("%w: the ranks of %s are those of another group; InterBarrier and its like are for it", runtime.ErrComm, c.Name())
+		return nil, fmt.Errorf("%w: the ranks of %s are those of another group; use InterBarrier and the other Inter operations", runtime.ErrComm, c.Name())
 	}
 	override, err := environment()
 	if err != nil {
@@ -216,7 +216,7 @@ func (g *group) situation(k *call) situation {
 
 // messageSituation returns the situation of a call that is executed by messages alone. The fields of the group that
 // it reads do not change, so that any goroutine may call it. All members choose the same algorithm: the result differs
-// between members only in crowded, elemMax and laneMax, on which no message algorithm depends (see need).
+// between members only in crowded, cramped, elemMax and laneMax, on which no message algorithm depends (see need).
 func (g *group) messageSituation(k *call) situation {
 	return situation{
 		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),

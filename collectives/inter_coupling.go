@@ -192,8 +192,9 @@ func (c *coupling) compare(number uint64) {
 // partners returns the ranks of the other group that the method compare asks for their calls. The
 // argument what is the word What of this rank's call. In an operation with a root, a rank of the root's
 // group gets the first rank of the other group, and a rank of the other group gets the root: a blocking
-// operation waits for no other rank of the other group. In an operation without a root, partners
-// returns the first rank of the other group and the ranks that this rank waits for.
+// operation waits for no other rank of the other group. In an operation without a root, or if this rank
+// has passed runtime.ProcNull, partners returns the first rank of the other group and the ranks that this
+// rank waits for.
 func (c *coupling) partners(what uint64) []int {
 	root := rootIn(what)
 	switch {

@@ -45,8 +45,9 @@ func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, e
 	return v, nil
 }
 
-// AllReduceValue is ReduceValue with the result at every member. If a value cannot be encoded or
-// decoded, every member gets an error.
+// AllReduceValue is ReduceValue with the result at every member. If a value cannot be encoded, or cannot be
+// decoded in order to be combined, every member gets an error. If a member cannot decode the result, only
+// that member gets an error.
 func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 	const op = "AllReduceValue"
 	var zero T

@@ -75,8 +75,9 @@ const (
 	asked                        // never holds: the algorithm is taken only if GORUN_COLL or a Table names it
 )
 
-// flatMax is the largest group in which, in small operations, every rank reads from every other rank. In larger
-// groups one shared counter costs less than a cache line for each member.
+// flatMax is the largest group in which, in a small allreduce on a node, every rank combines all contributions. In
+// larger groups one shared counter costs less than a cache line for each member. By messages, groups of up to flatMax
+// ranks gather and scatter blocks of any length without a tree.
 const flatMax = 8
 
 // linearMax is the largest group in which exchanging short blocks directly between root and each rank

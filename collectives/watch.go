@@ -10,7 +10,7 @@ import (
 
 // watchPeriod is the period of a watch's timer. When a blocking operation has been in progress for one to
 // two periods, or when no nonblocking operation has started or ended in that time although some are in
-// progress, this rank asks the members that it waits for about their calls. So calls that differ are
+// progress, this rank asks other members (see compare) about their calls. So calls that differ are
 // reported before the launcher looks for a deadlock.
 const watchPeriod = 500 * time.Millisecond
 

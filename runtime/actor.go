@@ -167,8 +167,8 @@ func (w *World) actorsIdle() bool {
 	return idle == nil || (*idle)()
 }
 
-// Blocked returns the rank's report of blocked operations, which lists the actors that are handling
-// a message. The tests of package actors use it.
+// Blocked returns the rank's report of blocked operations, which lists the busy actors (port.Actor.Busy).
+// The tests of package actors use it.
 func (w *actorPort) Blocked() string { return (*World)(w).blocked() }
 
 // TellIdle implements port.World.
@@ -176,7 +176,7 @@ func (w *actorPort) TellIdle(idle func() bool) { w.actors.idle.Store(&idle) }
 
 // Guard implements port.World.
 func (w *actorPort) Guard(fn func()) {
-	// The error is the rank's panic, which guard has reported.
+	// The error is that of a panic or of runtime.Goexit, which guard has reported.
 	_ = (*World)(w).guard(func() error { fn(); return nil })
 }
 

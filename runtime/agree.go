@@ -81,8 +81,8 @@ func (c *Comm) Agree(flags uint64) (uint64, error) {
 // works on a communicator that is broken or revoked, which is its main use. All members that live
 // call it. All members make their calls of Shrink and Agree in the same order. The call waits until
 // each member has called it or has ended. All callers get the same members: the members that had not
-// ended when the launcher received the last call. A member that ends later is still a member of the
-// new communicator. Shrink of an Intercomm returns ErrComm.
+// ended when the launcher decided, that is, when each member had called Shrink or had ended. A member that
+// ends later is still a member of the new communicator. Shrink of an Intercomm returns ErrComm.
 //
 // A rank that cannot be reached any more but has not ended is a member of the new communicator,
 // too.

@@ -7,8 +7,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// agreeing records the agreements (Agree, Shrink, or type agreement) of one communicator that are
-// under way at this rank. It maps the tag of each agreement to the source line of the call.
+// agreeing records the agreements of one communicator that are under way at this rank: Agree, Shrink,
+// type agreement, and the operations with the tags wholeInter and wholeGraph. It maps the tag of each
+// agreement to the source line of the call.
 type agreeing struct {
 	// mu guards sites. No function is called while mu is held.
 	mu    sync.Mutex
@@ -30,7 +31,7 @@ func (g *agreeing) enter(tag int) error {
 	}
 	g.mu.Unlock()
 	if busy {
-		return fmt.Errorf("%w: at %s while another goroutine does the same at %s", ErrInUse, site.Line(packagePath), other.Line(packagePath))
+		return fmt.Errorf("%w: call at %s while another goroutine makes the same call at %s", ErrInUse, site.Line(packagePath), other.Line(packagePath))
 	}
 	return nil
 }

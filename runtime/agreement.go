@@ -33,9 +33,9 @@ const proposalWords = 4
 // words, and returns the words of all ranks as allgather does. The number is claimed: the caller
 // makes a communicator with it or releases it.
 //
-// If run fails, it returns the number 0, except if this rank has voted for a number: then run returns this number
-// and the words. Other ranks may have got all votes, and have made the communicator. The caller makes it, too, and
-// passes it to Comm.made, which breaks it.
+// If run fails, it returns the number 0, with one exception: this rank has claimed a number, and the exchange of the
+// reports described below has failed. Then run returns this number and the words. Other ranks may have received all
+// reports and made the communicator. The caller makes it, too, and breaks it (see Comm.made).
 //
 // Every rank proposes the numbers that are free at this rank, and all ranks compute the lowest number
 // that is free at all of them. Meanwhile, another goroutine of some rank may have taken this number
@@ -149,7 +149,7 @@ func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
 		incoming{a.comm.control(from, a.tag), byteElement, in},
 	)
 	if err == nil && s.Bytes != len(in) {
-		err = fmt.Errorf("%w: %d bytes of world rank %d, not %d: all members must make the same call", ErrArgument, s.Bytes, from, len(in))
+		err = fmt.Errorf("%w: %d bytes from world rank %d, not %d: all members must make the same call", ErrArgument, s.Bytes, from, len(in))
 	}
 	return err
 }

@@ -33,8 +33,8 @@ type memory struct {
 	// base is the transport.Key.Addr of the arena's first byte.
 	base uint64
 
-	// losses counts the ranks that are down. A goroutine that waits for a word in shared memory
-	// compares losses with its earlier value, and takes mu only if losses has changed.
+	// losses counts the ranks that are down. A goroutine that waits for a word in shared memory polls
+	// losses without mu. When losses has changed, the goroutine takes mu to find out which rank was lost.
 	losses atomic.Uint32
 
 	// mu guards the fields below. The engine's lock may be held when mu is taken, and the arena's

@@ -25,7 +25,7 @@ type attribute struct {
 	// value is valid if made is true. It does not change afterwards.
 	value any
 	made  atomic.Bool
-	// closed is true if the value was closed, or does not need it.
+	// closed is true once close has begun to close the value.
 	closed atomic.Bool
 	// mu is held while the value is made.
 	mu sync.Mutex

@@ -32,7 +32,7 @@ func newReports() *journal.Journal {
 	return journal.New(func(text string) { fmt.Fprint(os.Stderr, text) })
 }
 
-// listen starts a goroutine that handles the notices of the node agent and, if the rank is a
+// listen starts a goroutine that handles the notices and renewals of the session and, if the rank is a
 // process of its own, SIGQUIT. The goroutine also calls World.look from time to time. The
 // function w.stop ends the goroutine.
 func (w *World) listen() {
@@ -79,7 +79,7 @@ func (w *World) listen() {
 	}()
 }
 
-// notice handles a notice of the node agent.
+// notice handles a notice of the session or of a localCouncil.
 func (w *World) notice(n bootstrap.Notice) {
 	switch n.Kind {
 	case bootstrap.PeerDown:
@@ -107,8 +107,8 @@ type causeError string
 // Error implements error.
 func (e causeError) Error() string { return string(e) }
 
-// blocked describes, one per line, what every goroutine of this rank waits for, and which actors
-// are handling a message or wait for other actors.
+// blocked describes, one per line, what the goroutines of this rank wait for in gorun, and which actors
+// are busy (port.Actor.Busy).
 func (w *World) blocked() string { return w.doing().String() }
 
 // doing returns this rank's report of its blocked operations.

@@ -76,7 +76,7 @@ func (w *World) takeBreak(source, number int, text []byte) {
 // this number and, if identity is not 0, with this identity. The result core is nil if the text is
 // too short, if source is not a member, or if the communicator has failed already. core is also nil
 // if this rank has no communicator with the number. If the communicator is just being made, readBreak
-// keeps the notice until then.
+// keeps the notice until the communicator has been made.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
 	if len(text) < 4 {
 		return nil, nil

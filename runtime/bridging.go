@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// bridging describes how two groups exchange words. Each group gathers its own words at its leader,
+// bridging describes how two groups exchange words. Each group gathers its own words at all its ranks,
 // and the two leaders exchange the words. Then each leader broadcasts the other group's words in
 // its own group. All ranks of both groups take part at the same time.
 type bridging struct {
@@ -52,7 +52,7 @@ func (b *bridging) fail(cause error) {
 		for range 2 {
 			b.over.engine.Irecv(at, byteElement.typ, nil)
 		}
-		// The send fails only if the other leader is lost, and then no rank waits for the message.
+		// If the send fails because the other leader is lost or the job ends, no rank waits for the message.
 		// The send does not use the context of the call, because that context may have ended.
 		_ = b.over.engine.Send(context.Background(), at, byteElement.typ, nil, engine.Standard)
 	}
@@ -119,7 +119,7 @@ func (b *bridging) swap(out, in []uint64) error {
 		return errGaveUp
 	}
 	if err == nil && s.Bytes != 8*len(in) {
-		err = fmt.Errorf("%w: %d bytes of the other leader, not %d: both groups must make the same call", ErrArgument, s.Bytes, 8*len(in))
+		err = fmt.Errorf("%w: %d bytes from the other leader, not %d: both groups must make the same call", ErrArgument, s.Bytes, 8*len(in))
 	}
 	return err
 }

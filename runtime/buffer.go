@@ -22,8 +22,8 @@ var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 //	Alloc              this rank     Close, SendBuffer       this rank after Close, the receiver after SendBuffer
 //	a Message          its sender    Close, SendBuffer       its sender
 //
-// The memory of a Message belongs to its sender only if the sender called SendBuffer on this node. Any
-// other Message has new memory of this process.
+// The memory of a Message belongs to its sender only if the sender is on this node and called SendBuffer,
+// or sent a Message to an actor of this rank. Any other Message has new memory of this process.
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
 // GORUN_DEBUG=1, an access to memory of this rank through any slice faults if the Buffer was given
@@ -117,11 +117,12 @@ func (b *Buffer) dead() error {
 }
 
 // SendBuffer sends the whole buffer as elements of type T and transfers its memory to the receiver.
-// If the receiver is on the same node, only the offset of the memory is sent. SendBuffer never
-// waits for the receiver. When it has returned, the Buffer is dead. The memory returns to this rank
-// when the receiver releases it or, between nodes, when the receiver has received the bytes. Any
-// receive can match the message; RecvMessage receives it without a copy. After an error the Buffer
-// still belongs to the caller. The error is ErrBuffer if the Buffer belongs to another World than c.
+// If the receiver is on the same node, only the offset of the memory is sent. SendBuffer does not wait
+// until a receive matches the message, but may wait for space in the lane to the receiver. When it has
+// returned nil, the Buffer is dead. The memory returns to this rank when the receiver releases it or,
+// between nodes, when the receiver has received the bytes. Any receive can match the message. On the
+// same node, RecvMessage receives it without a copy. After an error the Buffer still belongs to the
+// caller. The error is ErrBuffer if the Buffer belongs to another World than c.
 //
 // If the Buffer came with a message, its memory may belong to another rank. SendBuffer then first
 // copies the contents to memory of this rank's arena.

@@ -22,7 +22,8 @@ var ErrCheck = errors.New("check")
 // CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). errors.Is reports that
 // it is ErrCheck.
 type CheckError struct {
-	// Rank is the world rank. Findings are the mistakes of this rank, each with its source line.
+	// Rank is the world rank. Findings are the mistakes of this rank, each with its source line. Only the
+	// findings about messages that were not received have no source line.
 	Rank     int
 	Findings []string
 	// told is true once the findings have been reported to the launcher, which prints them.
@@ -37,9 +38,9 @@ func (e *CheckError) Error() string {
 // Is reports whether target is ErrCheck.
 func (e *CheckError) Is(target error) bool { return target == ErrCheck }
 
-// check records, with GORUN_CHECK=1, the requests, buffers, communicators and persistent operations
-// of a rank that have not ended, with the lines that made them. Without GORUN_CHECK=1 it is nil,
-// and its methods do nothing.
+// check records, with GORUN_CHECK=1, the requests, buffers, messages, shared memory, communicators and
+// persistent operations of a rank that have not ended, with the lines that made them. Without
+// GORUN_CHECK=1 it is nil, and its methods do nothing.
 type check struct {
 	seed maphash.Seed
 

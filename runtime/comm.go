@@ -55,8 +55,8 @@ type commCore struct {
 	// number is the number on which the members have agreed. No member has another communicator with
 	// this number at the same time.
 	number uint32
-	// identity is the same at all members. No two communicators of the job have the same identity,
-	// even if the later one reuses the number.
+	// identity is the same at all members. It is a hash of 64 bits (identityOf), so communicators of the job differ
+	// in it except by chance, even if the later one reuses the number.
 	identity uint64
 	// name is the name of the communicator in diagnosis.
 	name string
@@ -68,10 +68,9 @@ type commCore struct {
 	// In an Intercomm, allies are the world ranks of this rank's own group, and ranks are the world
 	// ranks of the other group. In any other communicator, allies is nil.
 	allies []int
-	// In an Intercomm, own is the communicator of this rank's own group. In any other communicator,
-	// own is nil. A break of the Intercomm also breaks own, because operations on an Intercomm use
-	// both communicators. Members of the group may wait on own for a rank that does not begin the
-	// operation.
+	// In an Intercomm, own is the communicator of this rank's own group. In any other communicator, own is nil. A
+	// break of the Intercomm also breaks own, because operations on an Intercomm use both communicators. Members of
+	// the group may wait on own for a rank that does not begin the operation.
 	own *commCore
 	// failure tells why the communicator cannot be used: it was closed or broken. It is nil while the
 	// communicator can be used.
@@ -153,7 +152,7 @@ func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Com
 	return core.fill(ctx, new([2]Comm), e, rank)
 }
 
-// fill makes views a view for the user, which it returns, and its private twin.
+// fill sets the first element of views to a view for the user, which it returns, and the second to its private twin.
 func (core *commCore) fill(ctx context.Context, views *[2]Comm, e *engine.Engine, rank int) *Comm {
 	for i := range views {
 		views[i] = Comm{
@@ -226,7 +225,8 @@ func (c *Comm) WithContext(ctx context.Context) *Comm {
 	return view
 }
 
-// Context returns the context.Context that WithContext was given, or context.Background.
+// Context returns the context.Context that was passed to WithContext. It returns context.Background if there is none,
+// or if that context.Context can never end (its Done returns nil).
 func (c *Comm) Context() context.Context {
 	if c.ctx == nil {
 		return context.Background()
@@ -234,13 +234,13 @@ func (c *Comm) Context() context.Context {
 	return c.ctx
 }
 
-// Close ends the communicator and closes its attributes that are io.Closers. Afterwards operations
-// on the communicator, on its views and on its Private twin fail. Receives that wait, and calls of
-// Agree and Shrink in other goroutines, end with ErrCommClosed. Messages that no receive has matched
-// are discarded; a send that waits for its match ends with ErrCommClosed at the sender. Close is
-// local and does not wait. The program should wait for its operations before it calls Close. All
-// members close a communicator; its number is reused when all members have closed it. The
-// communicator of the World cannot be closed.
+// Close ends the communicator and closes its attributes that are io.Closers. Afterwards operations on the
+// communicator, on its views and on its Private twin fail. Receives that wait, and calls of Agree and Shrink in other
+// goroutines, end with ErrCommClosed. Messages that no receive has matched are discarded; a send that waits for its
+// match ends with ErrCommClosed at the sender. Close is local: it does not wait for Close at other members. Only an
+// attribute that has found a mistake of the program may ask another member about it (Inquire). The program should wait
+// for its operations before it calls Close. All members close a communicator; its number is reused when all members
+// have closed it. The communicator of the World cannot be closed.
 func (c *Comm) Close() error {
 	if c == nil {
 		return callsite.At(ErrComm)
@@ -344,9 +344,9 @@ func checkTag(tag int) error {
 // source line of the call.
 func (c *Comm) failed(err error) error { return callsite.At(c.reason(err)) }
 
-// reason converts the world ranks in the engine's error to ranks of the communicator. If the
-// communicator was closed or broken, reason returns ErrCommClosed or the BrokenError instead,
-// because the engine's error is a consequence of the close or of the break.
+// reason converts the Source in the engine's error about a message from a world rank to a rank of the communicator. Any
+// other error on a communicator that was closed or broken is a consequence of the close or of the break. So reason
+// returns ErrCommClosed or the BrokenError in its place (see lossBesides).
 func (c *Comm) reason(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *MemoryError:
@@ -368,7 +368,7 @@ func (c *Comm) reason(err error) error {
 		return errDropped
 	}
 	// If the context.Context has ended with a cause of its own, errors.Is must find the error of the context, too.
-	// The context may go on: an inline handler must not wait, whatever its context is.
+	// A CancelError does not prove that the context has ended: a call in an inline handler gets one with ErrInline.
 	var canceled *engine.CancelError
 	if c.ctx != nil && errors.As(err, &canceled) && canceled.Cause != nil {
 		if end := c.ctx.Err(); end != nil && !errors.Is(err, end) {

@@ -7,8 +7,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/localjob"
 )
 
-// council decides the agreements of ranks and forwards revocations. The launcher is the council of
-// ranks that are processes; localCouncil takes its place for ranks that have no launcher.
+// council decides the agreements of ranks and forwards revocations. In a job of several ranks, the
+// launcher decides if the ranks are processes, and the bootstrap.Server of type restarts decides in
+// LocalRespawn. All other ranks have a localCouncil.
 type council interface {
 	// Vote sends this rank's vote. The decision arrives as a notice. If the launcher refuses the vote
 	// (bootstrap.Council), Vote returns an error, or the rank ends.
@@ -19,8 +20,8 @@ type council interface {
 
 var _ council = (*bootstrap.Session)(nil)
 
-// localCouncil is the council for ranks that are goroutines of this process, and for the rank of a job
-// of one rank.
+// localCouncil is the council of the ranks of a Local that does not start lost ranks again, and of the rank
+// of a job of one rank.
 type localCouncil struct {
 	worlds []*World
 	// way carries votes, revocations and notices between ranks and council. If way is nil, they

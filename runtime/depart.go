@@ -22,8 +22,8 @@ func (core *commCore) depart(world int) {
 
 // leaveComm ends the contexts of a communicator that this rank has closed, and notifies the other
 // members. before is the failure of the communicator before it was closed. If another member has broken the
-// communicator, this rank passes the notice of the break on: a member that has not got it yet may send a message to this
-// rank, and would take the refusal of this message for the reason.
+// communicator, this rank passes the notice of the break on. Otherwise a member that has not received this notice yet
+// could send a message to this rank, and would report the refusal of the message and not the break.
 func (w *World) leaveComm(core *commCore, before *commFailure) {
 	core.breaking.Lock() // so that the notice of a break is sent before the notice of the end
 	defer core.breaking.Unlock()

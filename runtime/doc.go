@@ -22,11 +22,11 @@
 // # Messages
 //
 // A message has a source, a tag and a sequence of elements, and travels within one communicator.
-// Messages from one source to one receiver in one communicator are received in the order in which
-// they were sent, whatever their sizes.
+// If a receive can match several messages from one source, it gets the message that was sent first,
+// whatever their sizes.
 //
-// Any type without pointers can be an element type: numbers, complex numbers, bool, arrays and
-// structs of them. The types of sender and receiver must have the same layout. The names of types do
+// Any type without pointers that is smaller than 2 GiB can be an element type: numbers, complex numbers,
+// bool, arrays and structs of them. The types of sender and receiver must have the same layout. The names of types do
 // not matter. int is int64 on 64-bit machines, and an array is the sequence of its elements. A
 // []byte on either side matches any layout. Padding of structs is sent as zeros.
 //
@@ -60,7 +60,7 @@
 // Every function may be called from any goroutine. A Request, a Matched message, a Persistent, a
 // Buffer and a Message belong to one goroutine at a time. All members of a communicator make its collective calls (Dup,
 // Split, NewShared) in the same order. Create is called only by the members of the new group.
-// Comm.Close is local and does not wait.
+// Comm.Close is local: it does not wait for Close at other members.
 //
 // # Two groups
 //
@@ -141,7 +141,7 @@
 // variables tune a rank:
 //
 //	GORUN_CHECK=1         World.Close reports mistakes in the use of this package, see CheckError
-//	GORUN_DEBUG=1         access to memory that was given away faults
+//	GORUN_DEBUG=1         access to memory that was given away faults, if ranks are processes
 //	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
 //	GORUN_TRANSPORT=rdma  the transport: shm, rdma or auto, as with gorun -transport; also for Local
 //	GORUN_NET=eth0        the network between nodes: an interface or a prefix, as with gorun -net
@@ -171,9 +171,9 @@
 //	GORUN_SPIN=50us       how long a waiting rank polls without yielding its processor
 //	GORUN_YIELD=100us     how long the rank then polls and yields its processor, before it sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
-//	                      error: of all peers in a World of up to 8 ranks, else of the peers
+//	                      error: of all peers in a World of up to 8 ranks, else of up to 16 peers
 //	                      with which the rank has exchanged messages. Then World.Close prints
-//	                      refused connections, dead letters, the algorithms of collectives and,
+//	                      refused connections, actors, dead letters, the algorithms of collectives and,
 //	                      for each RDMA adapter of the node, which driver serves it or why no
 //	                      driver does. gorun -explain sets GORUN_EXPLAIN
 //	GORUN_COLL            see package collectives
@@ -187,12 +187,14 @@
 //
 // Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms. GORUN_SPIN=0
 // skips the phase of a wait in which the rank spins, and GORUN_YIELD=0 skips the phase in which the
-// rank yields. Init returns an error for a value with another syntax. By default, a rank with a
+// rank yields. Init returns an error for a value of GORUN_SPIN or GORUN_YIELD with another syntax. A wrong duration in
+// GORUN_NET_TIMEOUT, GORUN_NET_IDLE or GORUN_NET_GIVEUP leaves the rank without a network: Init returns the error
+// only with -transport rdma, otherwise messages to ranks of other nodes end with it. By default, a rank with a
 // processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
 // yields for 100us times the number of ranks per processor. A rank that spins measures its yields. If
-// these show that processes outside of the job need its processor, the rank stops spinning. As long as
-// such processes use the processor, the rank yields for up to 10ms. By default, the ranks of Local do
-// not spin, and yield for 20us.
+// these show that a process outside of the job uses its processor and yields it within 0.5 ms, the rank stops
+// spinning. As long as such processes use the processor, the rank yields for up to 10ms. By default, the ranks of
+// Local do not spin, and yield for 20us.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the package of the standard library as goruntime.

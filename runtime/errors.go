@@ -42,7 +42,7 @@ var (
 	ErrArgument = errors.New("bad argument")
 	// ErrRequest is the error of an operation that does not fit the state of the request.
 	ErrRequest = errors.New("request is in the wrong state")
-	// ErrElementType is the error for an element type that contains pointers.
+	// ErrElementType is the error for an element type that contains pointers or has 2 GiB or more.
 	ErrElementType = errors.New("element type cannot be sent")
 )
 
@@ -130,7 +130,7 @@ type BrokenError struct {
 	// but its World has ended with the loss of a rank, Rank is the world rank of this process.
 	Rank int
 	// Cause is the reason: at the rank that called Break, the error that was passed to Break; at the
-	// other ranks, the text of that error.
+	// other ranks, the beginning of its text, and a PeerError if the reason is the loss of a rank.
 	Cause error
 	// origin is the world rank whose failure led to the break. The flag over is true if no member
 	// broke the communicator, but its World has ended.
@@ -185,7 +185,7 @@ func (e *AbortError) Unwrap() []error {
 type RankError struct {
 	// Rank is the world rank that failed.
 	Rank int
-	// Err is the error that the rank's function returned, or a PanicError.
+	// Err is the reason, for example the error that the rank's function returned, or a PanicError.
 	Err error
 }
 

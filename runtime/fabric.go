@@ -7,7 +7,7 @@ import (
 
 // fabric connects the ranks of different nodes. rdmaFabric implements it with transport/rdma and its
 // providers, and simulatedFabric implements it for simulations. It is an interface so that programs for
-// one node can be built without transport/rdma and its imports, see fabric_none.go. Its methods
+// one node can be built without transport/rdma and its imports, see fabric_none.go. Known and Explain
 // are called with the engine's lock held.
 type fabric interface {
 	// way returns the transport that the engine polls. If that transport is closed, this rank leaves

@@ -30,7 +30,7 @@ func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rd
 	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && (device == "" || device == deviceAuto):
 		missing = []string{"an adapter: " + bootstrap.EnvEncrypt + "=" + bootstrap.EncryptYes + ", and traffic through an adapter is not encrypted"}
 	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && device != deviceNone:
-		return nil, nil, fmt.Errorf("rdma: what goes through adapter %s cannot be encrypted (%s=%s): set only one of the two", device, bootstrap.EnvEncrypt, bootstrap.EncryptYes)
+		return nil, nil, fmt.Errorf("rdma: traffic through adapter %s cannot be encrypted (%s=%s): set only one of the two", device, bootstrap.EnvEncrypt, bootstrap.EncryptYes)
 	case device == deviceNone:
 		missing = []string{"an adapter: " + bootstrap.EnvRDMADevice + "=" + deviceNone}
 	case device == "", device == deviceAuto:

@@ -155,7 +155,7 @@ func (c *Comm) flatEdges(sources, degrees, dests, weights []int) ([]int, error) 
 // nor as long as ranks.
 func (c *Comm) checkEdges(ranks, weights []int) error {
 	if weights != nil && len(weights) != len(ranks) {
-		return fmt.Errorf("%w: %d weights of %d edges", ErrArgument, len(weights), len(ranks))
+		return fmt.Errorf("%w: %d weights for %d edges", ErrArgument, len(weights), len(ranks))
 	}
 	for _, rank := range ranks {
 		if err := c.checkPeer(rank); err != nil {

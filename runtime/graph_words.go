@@ -52,7 +52,7 @@ func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 		list = list[1:]
 	}
 	if len(list) != 1 {
-		return v, 0, fmt.Errorf("%w: %d words behind them", ErrArgument, len(list))
+		return v, 0, fmt.Errorf("%w: %d words after the edges", ErrArgument, len(list))
 	}
 	for _, part := range [][2][]int{{v.sources, v.sourceWeights}, {v.dests, v.destWeights}} {
 		if err := c.checkEdges(part[0], part[1]); err != nil {

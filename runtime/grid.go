@@ -60,7 +60,7 @@ func (g *grid) rank(at []int) (int, error) {
 			x = (x%n + n) % n
 		}
 		if x < 0 || x >= n {
-			return Undefined, fmt.Errorf("%w: coordinate %d of dimension %d, which has %d and no period", ErrArgument, x, i, n)
+			return Undefined, fmt.Errorf("%w: coordinate %d is outside of dimension %d, which has size %d and is not periodic", ErrArgument, x, i, n)
 		}
 		rank = rank*n + x
 	}

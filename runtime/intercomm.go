@@ -15,8 +15,8 @@ import (
 // collectives, the names of the operations on an Intercomm begin with Inter. Close ends it.
 //
 // The Comm is exported because messages are sent through it (runtime.Send(t.Comm, ...)). The program
-// must not replace the Comm. If it does, or if the Intercomm is nil or the zero value, the methods
-// return ErrComm. When the Comm is closed or broken, so is the Intercomm.
+// must not replace the Comm. If it does, or if the Intercomm is nil or the zero value, the methods of
+// Intercomm that return an error return ErrComm. When the Comm is closed or broken, so is the Intercomm.
 type Intercomm struct {
 	*Comm
 	// local is a communicator of this rank's group.
@@ -219,7 +219,7 @@ func (t *Intercomm) Merge(high bool) (*Comm, error) {
 	}
 	for _, all := range [][]uint64{mine, theirs} {
 		if slices.Min(all) != slices.Max(all) {
-			return nil, callsite.At(fmt.Errorf("%w: ranks of one group differ in the high of Merge", ErrArgument))
+			return nil, callsite.At(fmt.Errorf("%w: ranks of one group pass different values of high to Merge", ErrArgument))
 		}
 	}
 	a := agreement{comm: c, ranks: ranks, rank: c.rank, tag: tagInter, across: b.all}

@@ -44,7 +44,7 @@ func (c *Comm) SendRecvLabeled(l *Label, send []byte, dest int, recv []byte, sou
 	return c.sendRecv(&l.element, send, dest, tag, &l.element, recv, source, tag)
 }
 
-// LabelError ends a receive of a library whose Label differs from the label of the message that it
+// LabelError ends a receive with a Label that differs from the label of the message that the receive
 // matched. The message is lost. Other operations are not affected. The fields of a LabelError:
 //
 //	Source int    // the sender's rank in the communicator

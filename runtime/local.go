@@ -19,8 +19,8 @@ import (
 
 // Local runs fn on n ranks that are goroutines of this process, and returns when all have returned.
 // The ranks share heap memory, so the race detector sees their accesses. A rank fails if fn returns
-// an error or panics, or if the World cannot be closed after fn. Then the operations of the other ranks
-// end with ErrAborted, and Local returns only the first failure, as a *RankError; errors.Is and
+// an error, panics or calls runtime.Goexit, or if World.Close fails after fn. Then the operations of the other
+// ranks end with ErrAborted, and Local returns only the first failure, as a *RankError; errors.Is and
 // errors.As reach its cause. If the node memory cannot be closed at the end, Local also returns that
 // error, joined with the failure if there is one (errors.Join).
 func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }

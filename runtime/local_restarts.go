@@ -28,7 +28,7 @@ type restarts struct {
 	// mu guards the fields below it. The Server's lock may be taken while mu is held.
 	mu        sync.Mutex
 	left      int             // how many restarts the job still has
-	starts    []int           // how many times each rank has been started before
+	starts    []int           // by rank: the number of starts before the newest start
 	places    []place         // by generation
 	processes []*localProcess // the newest process of each rank
 	ends      []*wire         // the launcher's ends of the wires to all processes

@@ -47,8 +47,9 @@ func Main(fn func(*World) error) {
 }
 
 // failed reports the error with which a rank ends. It sends the error to the agent. gorun prints
-// equal errors of several ranks once. If the session is nil, failed prints the error on standard
-// error. failed does not report a CheckError that World.findings has already reported.
+// equal errors of several ranks once. If the session is nil, or if no agent gets the error, failed
+// prints the error on standard error. failed does not report a CheckError that World.findings has
+// already reported.
 func failed(session *bootstrap.Session, err error) {
 	if session == nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -113,8 +114,9 @@ func panicStack() []byte {
 // joined reports whether this process has tried to join its job, which it can do once.
 var joined atomic.Bool
 
-// Init joins the job and returns its World, which the caller closes with World.Close. In a
-// program started without gorun, the World has one rank. A process can join only once.
+// Init joins the job and returns its World, which the caller closes with World.Close. If neither gorun
+// nor another launcher, such as mpiexec, has started the process, the World has one rank. A process can
+// join only once.
 func Init() (*World, error) {
 	w, _, err := initialize()
 	return w, err

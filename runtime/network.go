@@ -30,7 +30,7 @@ func forcesNetwork() bool { return setting(bootstrap.EnvTransport) == transportR
 
 // openNetwork opens the network between the nodes of a job. If the network cannot be opened, the
 // result is an error only with -transport rdma. Without that option, the ranks of a node still reach
-// each other.
+// each other. An invalid value of bootstrap.EnvTransport is always an error.
 func openNetwork(w *World, secret [32]byte) (network, error) {
 	if w.local.isSimulated() {
 		return network{fabric: newSimulatedFabric(w.local.network(w.job.Generation), w.Rank()), forced: true}, nil
@@ -64,7 +64,8 @@ func (w *World) hostOf(rank int) string {
 	return ""
 }
 
-// card returns the card of a rank, or an error if the card has no network address.
+// card returns the card of a rank. It returns an error if this rank does not have the card, or if the
+// card has no network address.
 func (w *World) card(rank int) (bootstrap.Card, error) {
 	book := w.book.Load()
 	if book == nil {
@@ -121,7 +122,8 @@ func (w *World) transports() []transport.Transport {
 }
 
 // route returns the transport that reaches a rank, or a gap (see nodes.go) if no transport does.
-// The engine asks for routes only after Start, so that the book has arrived (see World.meet).
+// The engine asks for routes after Start, when the book has arrived (see World.meet). Only if the
+// exchange of cards has failed, World.abandon makes the engine ask for routes without a book.
 func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:

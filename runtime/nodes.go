@@ -32,7 +32,7 @@ func (w *World) meet(session *bootstrap.Session) error {
 }
 
 // gap takes the place of the transport to a rank that no transport reaches. Its Endpoint fails. The
-// engine calls Endpoint for the first message to the rank, so the lack of a transport is no error
+// engine calls Endpoint when an operation first names the rank, so the lack of a transport is no error
 // until then.
 type gap struct {
 	*shm.Transport // implements the methods that are called for every transport

@@ -40,7 +40,7 @@ func (n *numbers) free(number uint32) {
 	}
 }
 
-// lowest returns the lowest free number that is at least from.
+// lowest returns the lowest free number that is not less than the argument from.
 func (n *numbers) lowest(from uint32) uint32 {
 	for int(from/64) < len(n.words) {
 		if open := n.window(from); open != 0 {
@@ -71,7 +71,7 @@ type proposal struct {
 	top    uint64 // a free number above every number that was ever taken
 }
 
-// propose returns the proposal of this rank. The proposed numbers are at least from.
+// propose returns the proposal of this rank. No proposed number is less than the argument from.
 func (n *numbers) propose(from uint32) proposal {
 	lowest := n.lowest(from)
 	return proposal{uint64(lowest), n.window(lowest), uint64(max(n.top, lowest))}

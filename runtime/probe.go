@@ -76,7 +76,7 @@ func Improbe(c *Comm, source, tag int) (*Matched, bool, error) {
 	return c.matched(m), true, nil
 }
 
-// Matched is a message that Mprobe took out of the queue. It belongs to one
+// Matched is a message that Mprobe or Improbe took out of the queue. It belongs to one
 // goroutine at a time.
 type Matched struct {
 	comm   *Comm
@@ -119,8 +119,8 @@ func IrecvMatched[T any](m *Matched, buf []T) Request {
 	return m.comm.receiving(e, m.message.Irecv(e.typ, bytesOf(buf))).watched(p)
 }
 
-// take marks the message as received. take fails if the message was received already, or if
-// elements of type e cannot be received.
+// take marks the message as received. take fails if m is nil, if the message was received already, or
+// if elements of type e cannot be received.
 func (m *Matched) take(e *element) error {
 	switch {
 	case m == nil:

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Request is a handle of an operation that was started. It is a small value that
-// allocates nothing, and its copies stand for the same operation. The operation belongs to
+// Request is a handle of an operation that was started. It is a small value, for which most
+// operations allocate no memory. Its copies stand for the same operation. The operation belongs to
 // one goroutine at a time. The program may drop a Request whose result it does not need.
 // The zero Request is complete.
 //

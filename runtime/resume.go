@@ -56,8 +56,8 @@ func (w *World) Generation() int { return w.job.Generation }
 
 // Resume runs fn, and runs it again after the loss of a rank, if gorun starts that rank again
 // (gorun -on-failure respawn). It returns nil when fn has returned nil at all ranks in the same
-// generation. It returns the error of fn if the error is not due to a loss. Without respawn it
-// only calls fn.
+// generation. It returns the error of fn if the error is not due to a loss, or if gorun does not
+// announce within 30 s that a lost rank is started again. Without respawn it only calls fn.
 //
 // An error is due to a loss if it is or wraps a PeerError. The ErrCommClosed of a send may also be
 // due to a loss: the receiver may have learned of the loss earlier and closed the communicator. Any
@@ -73,7 +73,7 @@ func (w *World) Generation() int { return w.job.Generation }
 //
 // Nothing passes from the old World to the new one: messages, communicators, requests, Buffers,
 // Shared memory and PIDs belong to the World in which they were made. Memory of an old World can
-// be read, but contains zeros. Package checkpoint keeps the data that fn needs.
+// be read, but zeros may have replaced its contents. Package checkpoint keeps the data that fn needs.
 //
 // The function of Main must not communicate before it calls Resume: when a rank is started again,
 // the other ranks do not run the part before Resume. A process calls Resume once. World.Close
@@ -183,8 +183,8 @@ func (w *World) renew() (*World, error) {
 	return nil, fmt.Errorf("World.Resume: %w", err)
 }
 
-// discard gives the node memory of Worlds back that this process has left. All ranks are in a newer
-// World, so that no rank uses this memory.
+// discard gives back the node memory of Worlds that this process has left. All ranks are in a newer
+// World, so no rank uses this memory.
 func discard(left []*World) {
 	for _, w := range left {
 		w.shm.Discard()

@@ -49,7 +49,7 @@ func TestResumeOnHosts(t *testing.T) {
 		"nothing":     {"h0:2,h1:2,h2:2", "", "", 0, []string{"rank 3: initial in generation 0, rank 1 of 2 on h1, node 1 of 2\n"}, nil},
 		"a rank":      {"h0:2,h1:2", "", "0:3:long", 1, []string{"rank 3: recovered in generation 1, rank 1 of 2 on h1, node 1 of 2\n"}, []string{"rank 3 (host h1, pid "}},
 		"a spare":     {"h0:2,h1:3", "-spares 1", "0:2:short", 1, []string{"rank 2: recovered in generation 1, rank 0 of 2 on h1, node 1 of 2\n"}, nil},
-		"a host":      {"h0:2,h1:2,h2:2", "", "0:2:long!", 1, []string{"rank 2: recovered in generation 1, rank 0 of 2 on h2, node 1 of 2\n", "rank 3: recovered in generation 1, rank 1 of 2 on h2, node 1 of 2\n"}, []string{"host h1 is lost with rank 2, 3: ", "; they are started again on h2 (1 of 3)"}},
+		"a host":      {"h0:2,h1:2,h2:2", "", "0:2:long!", 1, []string{"rank 2: recovered in generation 1, rank 0 of 2 on h2, node 1 of 2\n", "rank 3: recovered in generation 1, rank 1 of 2 on h2, node 1 of 2\n"}, []string{"host h1 is lost with ranks 2-3: ", "; they are started again on h2 (1 of 3)"}},
 		"the first":   {"h0:2,h1:2,h2:2", "-spares 2", "0:0:short!", 1, []string{"rank 0: recovered in generation 1, rank 0 of 2 on h2, node 1 of 2\n", "rank 2: survivor in generation 1, rank 0 of 2 on h1, node 0 of 2\n"}, nil},
 		"all on one":  {"h0:2,h1:4", "", "0:0:dup!", 1, []string{"rank 1: recovered in generation 1, rank 1 of 4 on h1, node 0 of 1\n", "rank 3: survivor in generation 1, rank 3 of 4 on h1, node 0 of 1\n"}, nil},
 		"one by one":  {"h0:2,h1:2,h2:2", "", "0:1:short,1:3:long!,2:2:dup", 3, []string{"rank 2: recovered in generation 3, rank 0 of 2 on h2, node 1 of 2\n", "rank 3: survivor in generation 3, rank 1 of 2 on h2, node 1 of 2\n"}, nil},
@@ -101,9 +101,9 @@ func TestResumeBelowATree(t *testing.T) {
 	}{
 		"a rank":             {"0:4:long", 3, 0, []string{"rank 4 (host h5, pid ", "; it is started again (1 of 3)"}},
 		"a leaf":             {"0:5:short!", 3, 0, []string{"host h6 is lost with rank 5: ", "; it is started again on "}},
-		"an inner host":      {"0:3:long!", 3, 0, []string{"host h4 is lost with rank 3, 4, 5: ", "; they are started again on h1, h2, h3 (1 of 3)"}},
+		"an inner host":      {"0:3:long!", 3, 0, []string{"host h4 is lost with ranks 3-5: ", "; they are started again on h1, h2, h3 (1 of 3)"}},
 		"a rank of an inner": {"0:3:dup", 1, 0, []string{"rank 3 (host h4, pid ", "; it is started again (1 of 3)"}},
-		"without room":       {"0:3:short!", 1, 125, []string{"host h4 is lost with rank 3, 4, 5: ", "; they are not started again, because no other host has room for rank "}},
+		"without room":       {"0:3:short!", 1, 125, []string{"host h4 is lost with ranks 3-5: ", "; they are not started again, because no other host has room for rank "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var hosts []string
@@ -133,6 +133,6 @@ func TestResumeWithoutRoom(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	r := launch(t, 4, "resume anywhere", "-host", "h0:2,h1:2", "-rsh", c.Rsh(), "-on-failure", "respawn", "-x", envDeaths+"=0:3:short!")
 	require.Equal(t, 125, r.code, r.errors)
-	require.Contains(t, r.errors, "host h1 is lost with rank 2, 3: ")
+	require.Contains(t, r.errors, "host h1 is lost with ranks 2-3: ")
 	require.Contains(t, r.errors, "; they are not started again, because no other host has room for rank 2: give hosts more slots (-host H:N), or name more")
 }

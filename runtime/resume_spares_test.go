@@ -210,5 +210,5 @@ func TestResumeWithoutACutHost(t *testing.T) {
 	}
 	require.NoError(t, cmd.Wait(), errs.String())
 	require.ElementsMatch(t, []string{"rank 0: survivor on h1", "rank 1: survivor on h1", "rank 2: recovered on h3", "rank 3: recovered on h3"}, rest)
-	require.Contains(t, errs.String(), "host h2 is lost with rank 2, 3: it has been silent for 4.75s")
+	require.Contains(t, errs.String(), "host h2 is lost with ranks 2-3: it has been silent for 4.75s")
 }

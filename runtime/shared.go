@@ -250,9 +250,8 @@ func SharedView[T any](b []byte) []T {
 }
 
 // Close ends the use of the memory at this member. Every member calls it. The call does not wait for
-// the other members. The memory of a part is reused when all other members have called Close or have
-// ended.
-// A second Close returns ErrArgument.
+// the other members. The memory of this member's part is reused when each of the other members on the
+// node has called Close or has ended. A second Close returns ErrArgument.
 func (s *Shared) Close() error {
 	if s.closed.Swap(true) {
 		return callsite.At(fmt.Errorf("%w: shared memory was closed before", ErrArgument))

@@ -14,12 +14,12 @@ import (
 // sees everything that this rank wrote before Signal. Loads of this rank after Signal may be
 // executed before the store of v; if that matters, call Store before Signal.
 //
-// Signal stores without the memory barrier of Store. That barrier would wait until the cache line
-// of the word has arrived from the member that polls it. This wait would be most of the time of a
-// small collective operation. Without the barrier, the processor may load sleepers before the store
-// of v is visible. Such an early load is harmless, because a member checks the word before it sleeps. The member
-// first counts itself in sleepers, then makes all processors execute a memory barrier, and then
-// reads the word a last time.
+// If barred is true, Signal stores without the memory barrier of Store. That barrier would wait until
+// the cache line of the word has arrived from the member that polls it. This wait would be most of the
+// time of a small collective operation. Without the barrier, the processor may load sleepers before the
+// store of v is visible. Such an early load is harmless, because a member checks the word before it
+// sleeps. The member first counts itself in sleepers, then makes every processor that runs a rank
+// execute a memory barrier, and then reads the word a last time.
 func (s *Shared) Signal(w *Word, v uint64) {
 	if s.barred {
 		w.publish(v)
@@ -43,15 +43,15 @@ func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 
 // wake rings the doorbell of every member that sleeps. The caller changes the word before it reads
 // sleepers, and a sleeper counts itself before it reads the word a last time. So the caller sees
-// the sleeper, or the sleeper sees the change. In the sleeper, Engine.wait calls Sleeper.Prepare,
-// which counts the sleeper. Engine.wait then calls Transport.Arm, which executes the memory barrier, and
-// checks whether the wait is over.
+// the sleeper, or the sleeper sees the change. In the sleeper, Engine.giveWay calls Sleeper.Prepare,
+// which counts the sleeper. Engine.giveWay then calls Engine.arm, in which the transport executes the
+// memory barrier, and Engine.ask, which reads the word.
 func (s *Shared) wake() {
 	for i, set := range s.asleep {
 		for left := set.Load(); left != 0; left &= left - 1 {
 			switch member := i*64 + bits.TrailingZeros64(left); {
 			case member == s.me:
-				s.world.wake() // in a job of package localjob, the rank does not sleep on a bell of its node
+				s.world.wake() // this rank may sleep on another Sleeper than the bell in the node memory
 			case member < len(s.members): // a damaged word may have bits of ranks that do not exist
 				s.memory.node.Ring(s.members[member])
 			}
@@ -60,10 +60,11 @@ func (s *Shared) wake() {
 }
 
 // Await waits until the value of the word is at least atLeast. Meanwhile the rank makes progress.
-// Await returns an error if c's context.Context ends, c is broken, the job is aborted, or a member
-// is lost (PeerError). If the value of the word is at least atLeast, Await returns nil even in
-// these cases. A caller that expects the word to change within microseconds should poll the word
-// before it calls Await.
+// Await returns an error if c's context.Context ends, c is closed or broken, the job is aborted, or a
+// member is lost (PeerError). In the handler of an inline actor, Await does not wait: the error is
+// ErrInline. If the value of the word is at least atLeast, Await returns nil even in these cases. A
+// caller that expects the word to change within microseconds should poll the word before it calls
+// Await.
 func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
 	if w.v.Load() >= atLeast {
 		return nil

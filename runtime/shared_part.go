@@ -6,11 +6,12 @@ import "github.com/gorun-hpc/gorun/runtime/internal/arena"
 // called Close or its process has ended.
 type part struct {
 	lease arena.Lease
-	gone  []*Word // bit set of the members that have called Close, by index of the member
+	gone  []*Word // bit set, by index of the member, of the members that have called Close
 	users []int   // world ranks by index of the member, -1 for this rank and for members on other nodes
 }
 
-// unused reports whether every user has called Close or is in gone.
+// unused reports whether every user has called Close or has ended. The argument gone has the world
+// ranks whose processes have ended.
 func (p part) unused(gone map[int]bool) bool {
 	for i, rank := range p.users {
 		if rank < 0 || gone[rank] {

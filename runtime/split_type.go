@@ -14,8 +14,8 @@ const (
 	// SharedNode is the node memory: the members are the ranks of a node.
 	SharedNode Sharing = iota
 	// SharedNUMA is a NUMA node: the members are the ranks of a node that may run only on processors
-	// of this NUMA node. The ranks of the node that may run on processors of several NUMA nodes form
-	// one group.
+	// of this NUMA node. The ranks of the node that may run on processors of several NUMA nodes, or
+	// whose NUMA node is not known, form one group.
 	SharedNUMA
 )
 

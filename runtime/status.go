@@ -24,7 +24,8 @@ type Status struct {
 	Source int
 	// Tag is the tag of the message.
 	Tag int
-	// Bytes is the length of the message in bytes.
+	// Bytes is the length of the message in bytes. With a TruncatedError, Bytes is the length of the
+	// receive buffer.
 	Bytes int
 
 	size int // bytes of an element

@@ -78,7 +78,7 @@ type outflow struct {
 	to     engine.Match // of the first frame
 	number uint32
 	opened bool // the first frame was sent
-	// last is true once a last frame was begun to be sent, over once a last frame was sent.
+	// last is true once the send of a last frame has begun. over is true once a last frame was sent.
 	last, over bool
 	// credit is the receive of the next credit into room. It is under way while state is creditMore.
 	credit Request

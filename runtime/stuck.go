@@ -3,6 +3,7 @@ package runtime
 import (
 	goruntime "runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
@@ -18,7 +19,8 @@ const (
 	stalledLook    = 250 * time.Millisecond
 	stalledLookMax = 750 * time.Millisecond
 	// stalledAfter is the age of the youngest wait at which the rank reports its waits to the launcher.
-	// Operations fail before that time if the members of a communicator have called different operations.
+	// If the members of a communicator have called different collective operations, these operations
+	// usually fail before that time.
 	stalledAfter = 1500 * time.Millisecond
 	// stacksMax bounds the text, in bytes, of the stacks of all goroutines that onlyIn examines. The first
 	// buffer of onlyIn has stacksLeast bytes, which is enough for some 50 goroutines.
@@ -27,10 +29,11 @@ const (
 )
 
 // stalls is the state by which World.look reports long waits of this rank to the launcher. Only the
-// goroutine of World.listen uses it.
+// goroutine of World.listen writes it.
 type stalls struct {
-	calls uint64    // Engine.Calls at the last call of look
-	quiet time.Time // calls has not changed since then
+	mu    sync.Mutex // guards calls, quiet and idle, which localJob.Report reads on another goroutine
+	calls uint64     // Engine.Calls at the last call of look
+	quiet time.Time  // calls has not changed since then
 	// interval is the time from the last look to the next one. If waits are to be reported earlier, the next
 	// look is earlier, too.
 	interval time.Duration
@@ -59,7 +62,9 @@ func (w *World) look(now time.Time) time.Duration {
 	s := &w.stalls
 	s.interval = min(2*s.interval, stalledLookMax)
 	if calls := w.engine.Calls(); calls != s.calls || s.quiet.IsZero() {
+		s.mu.Lock()
 		s.calls, s.quiet, s.interval = calls, now, stalledLook
+		s.mu.Unlock()
 	}
 	n, due := w.episode(now)
 	if n != 0 {
@@ -96,11 +101,14 @@ func (w *World) report(n int64, now time.Time) {
 // episode returns a number that changes when the rank begins or ends a wait, or 0 if the rank has
 // not waited for stalledAfter. If n is 0, due is the time at which the present waits reach this age, or zero
 // if there is no wait. A rank with actors may wait for an answer to one of its actors. The engine does not know
-// this wait. Such a rank counts as waiting if it has handled nothing for stalledAfter.
+// this wait. Such a rank counts as waiting if it has handled nothing for stalledAfter. In World.Close, the
+// number is always 1.
 func (w *World) episode(now time.Time) (n int64, due time.Time) {
 	s := &w.stalls
 	if handled := w.engine.Handled(); handled != s.handled || s.idle.IsZero() {
+		s.mu.Lock()
 		s.handled, s.idle = handled, now
+		s.mu.Unlock()
 	}
 	if w.leaving.Load() {
 		return 1, time.Time{}
@@ -279,12 +287,15 @@ func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	if len(d.Waits) > 0 || d.Finished {
 		return
 	}
-	switch s := &w.stalls; {
-	case s.quiet.IsZero():
+	w.stalls.mu.Lock()
+	calls, quiet, idle := w.stalls.calls, w.stalls.quiet, w.stalls.idle
+	w.stalls.mu.Unlock()
+	switch {
+	case quiet.IsZero():
 	case w.hasActors(): // not Engine.Calls, because the serving goroutine calls the engine
-		d.Quiet = now.Sub(s.idle).Seconds()
-	case w.engine.Calls() == s.calls:
-		d.Quiet = now.Sub(s.quiet).Seconds()
+		d.Quiet = now.Sub(idle).Seconds()
+	case w.engine.Calls() == calls:
+		d.Quiet = now.Sub(quiet).Seconds()
 	}
 	for _, stack := range goroutines() {
 		if line, function := callsite.MainCaller(stack); line != "" {

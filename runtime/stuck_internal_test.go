@@ -66,3 +66,22 @@ func TestReportsAreNoCallsOfTheProgram(t *testing.T) {
 		})
 	}
 }
+
+// A report about a rank may be made on another goroutine than the one that looks for stalls. The race detector checks it.
+func TestReportBesideALook(t *testing.T) {
+	require.NoError(t, Local(1, func(w *World) error {
+		looked := make(chan struct{})
+		go func() {
+			defer close(looked)
+			for range 20 {
+				_, _, _ = Iprobe(w.Comm(), AnySource, 0) // a call, so that look writes
+				w.look(time.Now())
+			}
+		}()
+		for range 20 {
+			w.whereabouts(&bootstrap.Doing{}, time.Now())
+		}
+		<-looked
+		return nil
+	}))
+}

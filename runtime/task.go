@@ -21,7 +21,8 @@ type taskContext struct {
 // Inner implements engine.InnerContext.
 func (t *taskContext) Inner() bool { return t.outer.Done() == nil }
 
-// task is the function of a NewRequest with all the memory that the request needs, in one allocation.
+// task is the function of a NewRequest with the state of the request: the rest, the taskContext and the
+// views. One allocation contains all of these.
 type task struct {
 	fn     func(c *Comm) error
 	world  *World

@@ -33,7 +33,8 @@ func (c *Comm) Neighbors() (sources, dests []int, err error) {
 }
 
 // arrange makes a communicator of some ranks of c: order[i] is the rank in c of the member with the
-// new rank i. If the caller is not in order, arrange releases the number and returns nil.
+// new rank i. If the slice order does not contain the caller, arrange releases the number and returns
+// nil.
 func (c *Comm) arrange(number uint32, name string, order []int, t topology) *Comm {
 	ranks, mine := make([]int, len(order)), Undefined
 	for i, rank := range order {

@@ -33,7 +33,7 @@ type World struct {
 	comm    *Comm
 	comms   comms
 	memory  *memory
-	// tasks counts the goroutines of NewRequest.
+	// tasks counts the tasks that newTask has made.
 	tasks atomic.Uint32
 	// streams counts the streams that the rank sends.
 	streams atomic.Uint32
@@ -141,8 +141,8 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	return w, nil
 }
 
-// home returns the Home of the rank. It returns nil if the rank is a goroutine, if the node has enough processors, or
-// if other threads of the rank can run beside the one that waits.
+// home returns the Home of the rank. It returns nil if the rank is a goroutine, if the node has only one processor or
+// enough processors for all its ranks, or if other threads of the rank can run beside the one that waits.
 func (w *World) home() *affinity.Home {
 	if w.local != nil || goruntime.GOMAXPROCS(0) > 1 {
 		return nil

@@ -10,8 +10,8 @@
 //   - Messages from one rank to another arrive in the order in which Send accepted them: there is
 //     one ordered lane from each rank to each other rank. The size of a message and the memory or
 //     connection that carries the message do not change its place in the lane.
-//   - No method blocks. Send, Get, Put and FetchAdd return ErrAgain if the transport cannot accept the
-//     operation now, for example because a ring or a queue is full. The caller then keeps the
+//   - No method except Close blocks. Send, Get, Put and FetchAdd return ErrAgain if the transport cannot
+//     accept the operation now, for example because a ring or a queue is full. The caller then keeps the
 //     operation and repeats it after the next Poll. A refused operation has had no effect.
 //   - A full lane gets room when the peer polls. The peer need not ring this rank when the lane
 //     gets room, because a rank with refused operations polls, or sleeps for a bounded time. A

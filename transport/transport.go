@@ -100,8 +100,8 @@ type Transport interface {
 	// established.
 	Endpoint(peer int) (Endpoint, error)
 	// Poll passes arrived messages to h, and advances bulk transfers. Poll does a bounded amount of
-	// work: at most budget messages, and about 1 MiB of copies. It returns the number of events
-	// that it has passed to h plus the number of steps of transfers. 0 means that there was no
+	// work: at most budget messages, and about 1 MiB of copies. It returns the amount of work: the
+	// events, the steps of transfers, and other work of the transport. 0 means that there was no
 	// work. The error concerns the transport as a whole. Handler.Down reports an error of a single
 	// peer.
 	Poll(h Handler, budget int) (int, error)
@@ -122,7 +122,7 @@ type Transport interface {
 	Conceal(k Key) error
 	// MarkDown tells the transport that the process of this peer has ended, for example that the
 	// node agent has reaped the process. The engine also calls MarkDown when it gives the peer
-	// up. The next Poll reports the loss. Any goroutine may call MarkDown at any time.
+	// up. A later Poll reports the loss. Any goroutine may call MarkDown at any time.
 	MarkDown(peer int, cause error)
 	// Close ends every connection and frees the resources of the transport. Peers see
 	// an orderly end, not a loss.
@@ -131,8 +131,8 @@ type Transport interface {
 
 // Endpoint is a rank's access to one peer.
 type Endpoint interface {
-	// Caps returns the capabilities. They may change until the connection is established, so the
-	// caller has to call Caps for each choice of a protocol.
+	// Caps returns the capabilities. They may change, for example when a connection is established,
+	// so the caller has to call Caps for each choice of a protocol.
 	Caps() Caps
 	// Send copies header and payload into the lane. If there is no room, Send returns ErrAgain and
 	// has no effect. If the payload exceeds Caps.MaxEager, Send returns ErrTooLong. The transport may

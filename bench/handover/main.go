@@ -1,6 +1,6 @@
 // Command handover measures the time of a handover of arena memory. In each round trip,
-// each rank hands a new Buffer over to the other rank, which then owns it. No memory is copied. For this reason,
-// the time is the same for every size, and is equal to the time of a small message:
+// each rank hands a new Buffer over to the other rank, which then owns it. Ranks of one node copy no memory. For
+// this reason, the time does not depend on the size:
 //
 //	gorun -np 2 -bind-to core ./bench/handover
 //

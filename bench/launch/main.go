@@ -6,9 +6,9 @@
 //	go run ./bench/launch -hosts 16
 //	go run ./bench/launch -host n1,n2,n3,n4 -ppn 8
 //
-// Launchers that are not installed are omitted. The same number of ranks runs on each host. Each system runs
-// two jobs. One is true(1). The other is the program startup, which calls one barrier, or, for MPI, the same
-// program in C.
+// Launchers that are not installed are omitted. Each launcher runs two jobs, with the same number of ranks on
+// each host. One is true(1). The other is the program startup, which calls one barrier, or, for MPI, the same
+// program in C. ssh alone runs only true(1), once on each host.
 package main
 
 import (

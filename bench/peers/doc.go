@@ -37,6 +37,6 @@
 // processor to the second and back, and repeats the run if the cache line takes longer afterwards.
 //
 // The program writes the table, all samples as JSON, and pictures as PNG to bench/results. A partial
-// run (-only, -quick) writes nothing unless -out names a directory. If a peer is not installed, fails or
-// hangs, the program reports this, and compares gorun with the other peers.
+// run (-only, -quick) writes nothing unless -out names a directory or -resume is given. If a peer is not installed,
+// fails or hangs, the program reports this, and compares gorun with the other peers.
 package main

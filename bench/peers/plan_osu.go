@@ -80,8 +80,9 @@ func collectiveOf(operation string, size int) measurement {
 	return measurement{program: "collective", args: args}
 }
 
-// addOSU adds a measurement and its row. If there are more than two ranks, the ranks are not bound to cores.
-// With more than two ranks, systems whose ranks poll without sleeping, such as MPICH, do fewer iterations.
+// addOSU adds a measurement and its row. With more than two ranks, which may outnumber the cores, each system gets
+// its arguments for this case (system.crowded), and systems whose ranks poll without sleeping, such as MPICH, do
+// fewer iterations.
 func (p *plan) addOSU(ranks int, kind, name string, size int, m measurement) {
 	r := row{unit: "us", size: size, against: better, bar: 1, aim: 0.7}
 	switch kind {

@@ -16,7 +16,7 @@ type observation struct {
 
 // The pattern search of fit multiplies a time by a factor, and by its inverse. The first factor is factorFirst.
 // After a round in which the loss decreases by less than progress, the distance of the factor from 1 is
-// halved. The search ends when the factor is less than factorLast.
+// halved. The search ends when the factor is at most factorLast, or after the largest number of tries.
 const (
 	factorFirst = 2.0
 	factorLast  = 1.02
@@ -116,7 +116,8 @@ func randomSearch(model *simulation.Model, times []*float64, all []observation, 
 	return nil
 }
 
-// positive returns those times of a model's processors and nodes that are not 0.
+// positive returns those parameters of a model's processors and nodes that are greater than 0. All of them are
+// times, except the length Cache.
 func positive(m *simulation.Model) (times []*float64) {
 	all := []*float64{&m.Call, &m.Combine, &m.Copy, &m.Cache, &m.Miss, &m.Visit, &m.VisitPerRank}
 	for _, l := range []simulation.Level{m.Node, m.Processor} {

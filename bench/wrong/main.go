@@ -6,7 +6,7 @@
 //
 // The families of mistakes are the families of MPI-CorrBench and of the MPI Bugs Initiative, except for
 // one-sided communication. -only selects programs whose names match a regular expression. -v prints the
-// report of each program.
+// report of each program in place of the page.
 package main
 
 import (

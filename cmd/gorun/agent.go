@@ -23,9 +23,9 @@ import (
 // and the agent communicate through the agent's standard input and output.
 const agentCommand = "-gorun-agent"
 
-// agent runs the ranks of a job on this machine for the launcher, which is another gorun. The agent makes no
-// decisions: it starts, signals and kills ranks when the launcher tells it to, and reports what happens. When
-// its connection to the launcher ends, the agent kills its ranks and exits.
+// agent runs the ranks of a job on this machine for the launcher, which is another gorun. The agent starts,
+// signals and kills ranks when the launcher tells it to, and reports what happens. It acts by itself only after
+// a SIGTERM (heedTerm), and when its connection to the launcher ends: it then kills its ranks and exits.
 type agent struct {
 	node    *node
 	conn    *link.Conn
@@ -40,8 +40,8 @@ type agent struct {
 	below   *branches
 	started chan struct{}
 	over    sync.Once     // for the cleanup, after which the process ends
-	alone   atomic.Bool   // the launcher is lost: the agent no longer reports ends of ranks
-	left    chan struct{} // closed when the launcher is lost
+	alone   atomic.Bool   // leave was called: the agent no longer reports ends of ranks
+	left    chan struct{} // closed by the first call of leave
 
 	// spawner starts ranks in later generations. It is nil if the job does not start ranks again. The
 	// launcher's link.Plan determines programs, paths and place. Only the goroutine that executes run writes

@@ -203,8 +203,9 @@ func (b *branches) launch(c *exec.Cmd) error {
 	return <-result
 }
 
-// copy sends a stream of a command to the launcher, no faster than the connection takes it, and closes the pipe
-// from which the argument from reads. After the deadline of the pipe, copy sends only what the pipe contains.
+// copy sends a stream of a command to the launcher, no faster than the connection takes it. The stream is read by
+// the parameter from, whose source is the parameter pipe. At the end, copy closes the pipe. After the deadline of
+// the pipe, copy sends only what the pipe contains.
 func (b *branches) copy(k link.Kind, number int, from io.Reader, pipe *os.File) {
 	defer func() { _ = pipe.Close() }()
 	buf := make([]byte, link.ChunkBytesMax)
@@ -254,8 +255,8 @@ func (a *agent) kill() error {
 	return nil
 }
 
-// unlessLost calls wait. It returns when wait has returned or the launcher is lost. Without the launcher,
-// wait might never return.
+// unlessLost calls wait. It returns when wait has returned or leave was called, for example because the
+// launcher is lost. Without the launcher, wait might never return.
 func (a *agent) unlessLost(wait func()) {
 	done := make(chan struct{})
 	go func() {

@@ -29,7 +29,7 @@ func completion() string {
 	return fmt.Sprintf(completionScript, strings.Join(valued, "|flags,"), values.String(), strings.Join(names, " "))
 }
 
-// valueCompletion returns the options of compgen(1) that complete the value of a flag. It returns "" if the
+// valueCompletion returns the options of compgen (bash(1)) that complete the value of a flag. It returns "" if the
 // value is not completed.
 func valueCompletion(f flag) string {
 	switch {

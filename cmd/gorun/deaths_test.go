@@ -43,7 +43,7 @@ const (
 	// waits is the script of a rank that waits with two children. One of the children is in another session.
 	waits = "sleep 1000 & setsid sleep 1000 & echo ready; wait"
 	// lostInSilence is gorun's message for a host from which no frames arrive any more.
-	lostInSilence = ` is lost with rank 2, 3: it has been silent for 4.75s: the host or the network is down`
+	lostInSilence = ` is lost with ranks 2-3: it has been silent for 4.75s: the host or the network is down`
 )
 
 // allDeaths has the deaths by name.
@@ -68,7 +68,7 @@ var allDeaths = map[string]death{
 	"kill -9 of an agent": {
 		victim: "h2", code: 125,
 		strike: func(c *nscluster.Cluster, r *run) error { return killOne(c, r, "h2", "-gorun-agent") },
-		says:   []string{`host h2 is lost with rank 2, 3: the connection ended`},
+		says:   []string{`host h2 is lost with ranks 2-3: the connection ended`},
 	},
 	"kill -9 of gorun": {
 		victim: "h2", code: 137,

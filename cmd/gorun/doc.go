@@ -15,7 +15,8 @@
 //   - If a rank ends because gorun ends the job, gorun never reports that rank as the cause.
 //   - Output is byte-exact. Lines of different ranks mix only if a line is very long or stays incomplete for long
 //     (splitter.go). With -l, -prefix or -timestamp, each line starts with a tag. Without these flags, gorun adds
-//     only the error that a failing rank reports.
+//     to a rank's output only the error that the failing rank reports. Messages of gorun itself are on standard
+//     error and begin with "gorun: ".
 //   - No rank and no child of a rank outlives the job, in whatever way gorun or a rank ends. containment.go
 //     describes how gorun ensures this, and the exception for the containment scan.
 //

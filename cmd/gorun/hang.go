@@ -31,7 +31,7 @@ const retryMax = 16 * time.Second
 // attemptsMax is a number of consecutive failed attempts to prove a deadlock. A rank that still waits may
 // answer that it is not stuck, because it has just handled a message of the network. Until attemptsMax attempts
 // have failed, the launcher ignores such an answer and keeps the report that the rank has sent by itself. The
-// launcher needs this report, because a rank reports a wait by itself only once.
+// launcher needs this report, because a rank reports by itself only once that it is stuck in a wait.
 const attemptsMax = 5
 
 // hang is the state of the search for ranks that wait for each other. A rank reports by itself when it has
@@ -57,8 +57,8 @@ type hang struct {
 	attempts int
 	// shown is true after a deadlock was reported.
 	shown bool
-	// stall fires when the launcher has to check for a stall. A job is stalled if, for the time of -stall, no
-	// rank has called gorun or ended a wait. stall is nil while no rank is known to wait. stalling is true
+	// stall fires when the launcher has to check for a stall. A job is stalled if Doing.Quiet of every rank that has
+	// not finished is at least the time of -stall. stall is nil while no rank is known to wait. stalling is true
 	// while the launcher asks the ranks for this check.
 	stall    <-chan time.Time
 	stalling bool
@@ -193,9 +193,9 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	}
 }
 
-// stagnant reports that, for the time of -stall, no rank has called gorun or ended a wait (Doing.Quiet). The
-// job goes on, because this does not prove a deadlock. If a rank has called gorun or ended a wait within this
-// time, stagnant restarts the timer with the rest of the time.
+// stagnant prints a message if the job is stalled (see hang.stall). The job goes on, because this does not prove a
+// deadlock. If a rank waits, but Doing.Quiet of some rank is less than the time of -stall, stagnant restarts the
+// timer with the rest of that time.
 func (j *job) stagnant(list []bootstrap.Doing) {
 	waiting, quiet := false, j.opts.stall.Seconds()
 	for _, d := range list {

@@ -12,7 +12,7 @@ import (
 // running. The zero value has no ranks.
 type homeless struct {
 	ranks []*rank
-	late  <-chan time.Time // fires when the ranks have waited for -answer-within; nil if no ranks wait
+	late  <-chan time.Time // fires when the first of the ranks has waited for -answer-within; nil if no ranks wait
 }
 
 // with returns the waiting ranks and other lost ranks, sorted by number.

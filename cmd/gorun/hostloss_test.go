@@ -208,7 +208,7 @@ func TestKilledAgentEndsTheJob(t *testing.T) {
 				victim := pids[rand.IntN(len(pids))]
 				kill9(victim)
 				require.Equal(t, 125, r.wait(t), r.err.String())
-				require.Regexp(t, `host [ab] is lost with rank [0-3], [0-3]: the connection ended`, r.err.String())
+				require.Regexp(t, `host [ab] is lost with ranks [0-3]-[0-3]: the connection ended`, r.err.String())
 				gone(t, r)
 				awaitNoCgroups(t, victim)
 			}
@@ -248,7 +248,7 @@ func TestSurvivorsGoOnWithoutAHost(t *testing.T) {
 	for _, rank := range []string{"0", "1"} {
 		require.Regexp(t, "rank "+rank+" heard: rank [23] was lost with its host: the connection ended", string(rest))
 	}
-	require.Contains(t, r.err.String(), "host b is lost with rank 2, 3: ")
+	require.Contains(t, r.err.String(), "host b is lost with ranks 2-3: ")
 	require.Contains(t, r.err.String(), "the others go on")
 	gone(t, r)
 }
@@ -272,7 +272,7 @@ func TestSilentHostIsLost(t *testing.T) {
 	// SIGSTOP simulates a halt of the machine: the agent stays stopped until this test continues it.
 	require.NoError(t, unix.Kill(pids[0], unix.SIGSTOP))
 	require.Equal(t, 125, r.wait(t))
-	require.Regexp(t, `host [ab] is lost with rank .*: it has been silent for 4.75s`, r.err.String())
+	require.Regexp(t, `host [ab] is lost with ranks .*: it has been silent for 4.75s`, r.err.String())
 	gone(t, r)
 }
 

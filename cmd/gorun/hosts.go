@@ -67,7 +67,7 @@ func (j *job) startHosts(secret [32]byte) error {
 	}
 	used := slices.DeleteFunc(slices.Clone(kept), func(h *host) bool { return len(h.ranks) == 0 })
 	if len(used) > 1 && j.opts.transport == transportShm {
-		return fmt.Errorf("-transport shm: hosts %s and %s are different nodes and share no memory", kept[0].name, kept[1].name)
+		return fmt.Errorf("-transport shm: hosts %s and %s are different nodes and share no memory", used[0].name, used[1].name)
 	}
 	plan, err := j.plan(secret)
 	if err != nil {
@@ -159,9 +159,9 @@ func (j *job) each(patience time.Duration, f func(h *host) error) error {
 	return errors.Join(errs...)
 }
 
-// within runs f for a host, and gives the host up if f takes longer than patience. If f fails for another
-// host, the job will not run. In this case, within gives up this host, too, when failureDelay has passed, and
-// returns nil.
+// within runs f for a host, and gives the host up if f takes longer than patience. If f fails for another host,
+// the job will not run. In this case, within gives up this host, too, when failureDelay has passed, and returns
+// nil. After a call of failures.interrupt, within gives up this host at once and returns the cause.
 func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
 	defer timer.Stop()

@@ -30,8 +30,8 @@ func (r *rank) incarnation() incarnation {
 	}
 }
 
-// revert makes the last process that was the rank its current one again, because no process has replaced it. It is
-// called after the method again.
+// revert undoes a call of rank.again, because no new process has become the rank: the former process of the rank is
+// its current process again.
 func (r *rank) revert() {
 	n := len(r.before) - 1
 	i := r.before[n]

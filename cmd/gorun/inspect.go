@@ -206,7 +206,7 @@ func (v *view) show(r *inspection.Report) error {
 }
 
 // dialJob connects to the job of this user that chooseJob returns. If no job of this user matches, dialJob
-// connects to the job of another user whose name is the argument start. Root may inspect such a job.
+// connects to another user's job, whose full name is the argument start. Root may inspect such a job.
 func dialJob(start string) (*inspection.Client, error) {
 	jobs, failed := inspection.Jobs()
 	job, err := chooseJob(jobs, start)

@@ -40,7 +40,7 @@ type job struct {
 	started time.Time
 	verdict verdict
 	said    refrains
-	watch   watch // only the supervising goroutine uses watch
+	watch   watch // only the supervising goroutine uses watch, except for the channels in it
 	// Only the supervising goroutine uses restarts.
 	restarts restarts
 	visits   *visits // pods that connect, nil if no more pods are accepted

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -226,11 +224,11 @@ func (j *job) lostHost(h *host) {
 		return
 	}
 	if !j.watch.ending || j.verdict.interrupt != 0 {
-		var numbers []string
+		var numbers []int
 		for _, r := range lost {
-			numbers = append(numbers, strconv.Itoa(r.number))
+			numbers = append(numbers, r.number)
 		}
-		f := failure{rank: -1, code: exitLauncher, ended: lost, how: fmt.Sprintf("host %s is lost with rank %s: %v", h.name, strings.Join(numbers, ", "), h.reason())}
+		f := failure{rank: -1, code: exitLauncher, ended: lost, how: fmt.Sprintf("host %s is lost with %s: %v", h.name, bootstrap.NameRanks(numbers), h.reason())}
 		if j.respawn(lost, &f) {
 			return
 		}
@@ -286,8 +284,8 @@ func (j *job) heardOut() {
 }
 
 // strand records the loss of the ranks of a lost host, and returns these ranks. If lost ranks are started
-// again, strand includes the ranks of all hosts below this host in the tree. All these ranks are then started
-// again together.
+// again, strand includes the ranks of all other lost hosts, among them the hosts below this host in the tree.
+// All these ranks are then started again together.
 func (j *job) strand(h *host) []*rank {
 	ranks := h.all()
 	if j.opts.respawns() {

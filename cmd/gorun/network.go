@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// answerDefault is how long a host may take to answer if -answer-within is not given.
+// answerDefault is how long a host may take to answer if -answer-within is not given. The default for pods is
+// podsAnswerDefault.
 const answerDefault = 30 * time.Second
 
 // Values of -transport.

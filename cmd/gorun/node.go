@@ -20,7 +20,7 @@ type node struct {
 	bound   *reservation // of the processors to which ranks are bound, nil if bind is not placement.Core
 	ranks   []*rank      // by local number
 	contain containment
-	scratch string // directory for programs that gorun builds, "" if it builds none
+	scratch string // directory for programs that gorun builds or, in an agent, receives with -copy; "" for none
 	dog     *guardian
 	exits   chan exit
 	// children has the processes of the ranks.

@@ -74,7 +74,7 @@ func TestPowerFailureOfAHost(t *testing.T) {
 		require.NotEmpty(t, c.Processes("h1"))
 		c.Kill("h1")
 		require.Equal(t, 125, r.wait(t), r.err.String())
-		require.Contains(t, r.err.String(), "host h1 is lost with rank 2, 3: the connection ended")
+		require.Contains(t, r.err.String(), "host h1 is lost with ranks 2-3: the connection ended")
 		empty(t, c)
 	}
 }

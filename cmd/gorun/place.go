@@ -83,7 +83,7 @@ const nodeDirectory = "/sys/devices/system/node"
 func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
 	// Glob with a pattern for the cpulist files would read the directory of each node, which has
 	// hundreds of entries.
-	entries, _ := os.ReadDir(directory) // without entries all processors belong to one node
+	entries, _ := os.ReadDir(directory) // without entries, all processors form one domain
 	nodes := map[int][]int{}
 	for _, e := range entries {
 		digits, is := strings.CutPrefix(e.Name(), "node")

@@ -59,8 +59,9 @@ func (o *options) takePods(p *allocation.Pods) error {
 	return o.addHosts(l, nil)
 }
 
-// podName returns the host name of pod i. The host names of a Job's pods differ in the number at the end. If the
-// host name of this pod does not end with own, its number, podName returns pod- and the number i.
+// podName returns the host name of pod i. The host names of a Job's pods differ in the number at the end. The
+// parameter own is the number of this pod. If the host name of this pod does not end with its number, podName
+// returns pod- and the number i.
 func podName(own, i int) (string, error) {
 	name, err := os.Hostname()
 	if base, ok := strings.CutSuffix(name, "-"+strconv.Itoa(own)); ok && err == nil && checkHostName(base) == nil {

@@ -36,7 +36,7 @@ func TestPodsWithRoom(t *testing.T) {
 	got := root.end(t)
 	require.Zero(t, got.code, got.err)
 	require.Zero(t, roomy.end(t).code)
-	require.Contains(t, got.err, fmt.Sprintf("host %[1]s-1 is lost with rank 2, 3: the connection ended; they are started again on %[1]s-2 (1 of 3)", p.name))
+	require.Contains(t, got.err, fmt.Sprintf("host %[1]s-1 is lost with ranks 2-3: the connection ended; they are started again on %[1]s-2 (1 of 3)", p.name))
 	for rank, pod := range []int{0, 0, 2, 2} {
 		require.Contains(t, got.out, fmt.Sprintf("generation 1: rank %d on %s-%d, node %d of 2\n", rank, p.name, pod, pod/2))
 	}
@@ -54,7 +54,7 @@ func TestPodsComeAgain(t *testing.T) {
 		}
 		require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGKILL))
 		require.NotZero(t, other.end(t).code)
-		said(t, root.stderr, fmt.Sprintf("host %s-1 is lost with rank 2, 3: the connection ended; no pod has room: they are started again when one connects, within 10m0s", p.name))
+		said(t, root.stderr, fmt.Sprintf("host %s-1 is lost with ranks 2-3: the connection ended; no pod has room: they are started again when one connects, within 10m0s", p.name))
 		other = p.start(t, 1)
 		said(t, root.stderr, fmt.Sprintf("%s-1 has connected again; they are started again (%d of 3)", p.name, times+1))
 	}

@@ -19,7 +19,7 @@ type exit struct {
 
 // children are the processes of ranks that the reaper waits for.
 type children struct {
-	mu      sync.Mutex // guards what follows; held while a rank is started again
+	mu      sync.Mutex // guards what follows; held while a rank is started again, or a spare is started
 	byPID   map[int]*rank
 	reaping bool
 	started int // number of ranks that were started again, and of spares

@@ -19,7 +19,7 @@ type inner struct {
 	words *os.File // the reading end of the pipe of wordFD
 	ended atomic.Bool
 	heeds atomic.Bool  // it handles signals
-	sig   atomic.Int32 // the signal for which it was killed before that, 0 for none
+	sig   atomic.Int32 // the signal for which it was killed before it handled signals, 0 for none
 }
 
 // relaunch runs the job in another gorun, in a new PID namespace, and returns the exit

@@ -26,7 +26,8 @@ type reservation struct {
 
 // reserve reserves one of the processors for each rank. If there are more ranks than processors, it reserves
 // all processors. If too few processors are free, the error names the processors that other jobs have reserved.
-// If the machine has no directory of processors, reserve reserves none and returns a warning.
+// If a lock cannot be acquired for another reason, for example because the machine has no directory of
+// processors, reserve reserves none and returns a warning.
 func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, err error) {
 	r = &reservation{}
 	var taken []int

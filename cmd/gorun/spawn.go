@@ -41,7 +41,7 @@ type spawner struct {
 	wires    *wiring
 	environ  []string // of every rank
 	memory   *os.File
-	shelf    *bootstrap.Shelf // the part of the node memory for the book, open until this process ends
+	shelf    *bootstrap.Shelf // the book's part of the node memory, open until its generation or this process ends
 	secret   *os.File
 	null     *os.File
 	describe bootstrap.Job // values that all ranks have in common
@@ -112,8 +112,8 @@ func (s *spawner) close() error {
 	return errors.Join(s.unshare(), s.secret.Close(), s.null.Close())
 }
 
-// unshare closes the descriptor of the node memory, which the ranks of the generation have
-// inherited.
+// unshare closes the descriptor of the node memory. The ranks of the generation have inherited this descriptor
+// or get a duplicate of it.
 func (s *spawner) unshare() error {
 	memory := s.memory
 	if s.memory = nil; memory == nil {

@@ -202,8 +202,8 @@ func (j *job) handle(n news) {
 // end asks all ranks to end and starts the grace period.
 func (j *job) end() { j.endExcept(nil) }
 
-// endExcept does the same as end, except that it does not signal the rank spared, which is about to end by
-// itself.
+// endExcept does the same as end, but sends no signal to the rank in the parameter spared, which is about to end
+// by itself. spared may be nil.
 func (j *job) endExcept(spared *rank) {
 	if j.watch.ending {
 		return

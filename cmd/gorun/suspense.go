@@ -27,8 +27,9 @@ type suspense struct {
 	untold []*rank
 }
 
-// endKnowing ends all ranks except spared, which is about to end by itself and may be nil. It first waits
-// until the cause of the first failure is known or can no longer be expected.
+// endKnowing ends all ranks, except the rank in the parameter spared, which is about to end by itself. spared may
+// be nil. If the end of a named rank may still be reported, endKnowing only starts the wait for this report, and all
+// ranks are ended after the wait (see suspense).
 func (j *job) endKnowing(spared *rank) {
 	s, of := &j.watch.suspense, j.verdict.cause()
 	if j.watch.ending || !j.mayHaveEnded(of) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// radixEnv is the environment variable with the largest number of agents that one process, the launcher or an
-// agent, starts. The default is radixDefault.
+// radixEnv is the environment variable whose value is the largest number of agents that one process (the
+// launcher or an agent) starts. The default is radixDefault.
 const (
 	radixEnv     = "GORUN_RADIX"
 	radixDefault = 32

@@ -121,7 +121,7 @@ func TestLossOfAnInnerAgent(t *testing.T) {
 		r, _ := ready(t, 12, "ready", append([]string{"GORUN_CONTAIN=" + contain}, binaryTree...), helper(six(t), "grandchildren"))
 		killAgent(t, r, "d")
 		require.Equal(t, 125, r.wait(t), r.err.String())
-		require.Contains(t, r.err.String(), "first failure: host d is lost with rank 6, 7: ")
+		require.Contains(t, r.err.String(), "first failure: host d is lost with ranks 6-7: ")
 		gone(t, r)
 	}
 }
@@ -131,7 +131,7 @@ func TestSurvivorsGoOnWithoutABranch(t *testing.T) {
 	r, _ := ready(t, 12, "ready", binaryTree, helper(six(t, "-on-failure", "continue"), "grandchildren"))
 	killAgent(t, r, "d")
 	require.Equal(t, 125, r.wait(t), r.err.String())
-	for _, lost := range []string{"host d is lost with rank 6, 7: ", "host e is lost with rank 8, 9: it was reached through host d", "host f is lost with rank 10, 11: it was reached through host d"} {
+	for _, lost := range []string{"host d is lost with ranks 6-7: ", "host e is lost with ranks 8-9: it was reached through host d", "host f is lost with ranks 10-11: it was reached through host d"} {
 		require.Contains(t, r.err.String(), lost)
 	}
 	gone(t, r)

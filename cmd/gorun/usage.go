@@ -205,8 +205,9 @@ func unknownFlag(name string) error {
 	return errors.New("unknown flag -" + name + " " + more)
 }
 
-// nearest returns the first of the names that need the fewest edits to become name, or "" if none is near. One of
-// the names is near if at most two edits suffice and leave at least keep of its letters.
+// nearest returns the first of the names that need the fewest edits to become name, or "" if none is near. A name
+// is near if at most two edits suffice and leave enough of its letters. The parameter keep is the least number of
+// letters that must be left.
 func nearest(name string, names []string, keep int) string {
 	best, at := "", 3
 	for _, n := range names {

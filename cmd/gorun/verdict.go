@@ -87,8 +87,8 @@ func (v *verdict) trace() {
 	}
 }
 
-// decide determines the failure that counts. If no signal of the user ended the job, decide removes each loss of a
-// rank from which the program has recovered.
+// decide determines the failure that counts. If no signal of the user ended the job, decide skips the losses of ranks
+// from which the program has recovered.
 func (v *verdict) decide() {
 	for v.first != nil {
 		v.trace()

@@ -50,8 +50,8 @@ func (f *film) thin() {
 	f.step *= 2
 }
 
-// write writes the film to the file called name. The film ends with the last frame. Frames are
-// dropped until the file has at most filmMax bytes, so that a web page can show it.
+// write writes the film to the file called name. The film ends with the last frame. Frames are dropped until
+// the file has at most filmMax bytes, so that a web page can show it, or until only one kept frame is left.
 func (f *film) write(name string) error {
 	for {
 		var file bytes.Buffer

@@ -7,8 +7,8 @@ import (
 )
 
 // enter moves the calling thread to the rank's processor, unless it runs there. The thread may then use the same
-// processors as before. It stays where it is if it may use fewer processors than the node has, because its
-// rank is bound, or if the kernel refuses.
+// processors as before. It stays where it is if the number of processors that it may use is not h.processors, for
+// example because its rank is bound, or if the kernel refuses.
 func (h *Home) enter() {
 	goruntime.LockOSThread() // one thread makes all system calls
 	defer goruntime.UnlockOSThread()

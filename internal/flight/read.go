@@ -11,7 +11,7 @@ import (
 // Log contains the records of a rank.
 type Log struct {
 	// Time is the time at which the rank last read the clock. The rank reads the clock soon after each wait,
-	// and four times a second while it computes.
+	// and about every 0.75 s or more often while it computes.
 	Time time.Time `json:"time"`
 	// Messages contains the rank's last operations on messages. Operations contains the last operations of
 	// libraries (see the package comment), most of which are collective operations. In both lists, the oldest

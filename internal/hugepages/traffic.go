@@ -43,9 +43,10 @@ const (
 // has run a work item (lru_add_drain_all). Therefore a goroutine of its own executes each collapse. There is
 // only one collapse at a time, with pauses between the collapses. The caller of Note never waits.
 //
-// Traffic does nothing if huge pages are switched off ("never" in /sys/kernel/mm/transparent_hugepage/enabled)
-// or if their size is not 2 MiB. It also does nothing if the kernel cannot collapse memory on demand (before
-// Linux 6.1). The zero value is ready for use. Two goroutines must not use a Traffic at the same time.
+// Traffic does nothing if huge pages are switched off ("never" in /sys/kernel/mm/transparent_hugepage/enabled,
+// or disablethp=1 in GODEBUG) or if their size is not 2 MiB. If the kernel cannot collapse memory on demand
+// (before Linux 6.1), the collapse of each block fails and is not tried again. The zero value is ready for use.
+// Two goroutines must not use a Traffic at the same time.
 type Traffic struct {
 	// Collapse makes one huge page of the block at an address. Only tests set it. If it is nil, Traffic uses
 	// madvise(2).
@@ -61,7 +62,7 @@ type Traffic struct {
 	// resume is the time before which no collapse begins.
 	resume time.Time
 	opened bool // open has run
-	off    bool // the kernel cannot collapse blocks
+	off    bool // blocks cannot be huge pages (offered)
 }
 
 type block struct {
@@ -169,8 +170,8 @@ func (t *Traffic) open() {
 	}
 }
 
-// offered reports whether the kernel has huge pages of the size of a block, and the user has not switched them off
-// for Go's heap (GODEBUG=disablethp=1).
+// offered reports whether the kernel's huge pages have the size of a block and are switched on, and the user has not
+// switched them off for Go's heap (GODEBUG=disablethp=1).
 var offered = sync.OnceValue(func() bool {
 	if slices.Contains(strings.Split(os.Getenv("GODEBUG"), ","), "disablethp=1") {
 		return false

@@ -28,8 +28,9 @@ const vainMost = 4
 type Limits struct {
 	// Min is the length of the shortest piece that may be compressed.
 	Min int
-	// First is the payload in bytes until the first look. If no piece is compressed after a look, the payload
-	// until the next look doubles, up to Most. It starts again from First when a piece was worth compressing.
+	// First is the payload in bytes until the first look. If no piece is compressed after this look, the payload
+	// until the next look is First again. With every further such look it doubles, up to Most. It starts again
+	// from First when a piece was worth compressing.
 	First, Most int
 	// Packed is the payload in bytes between two looks while the Decider is on.
 	Packed int

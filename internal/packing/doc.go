@@ -7,8 +7,8 @@
 // A Decider is off at first. After some payload, it takes a look at the way: it asks the caller for the rate
 // of the way. If the way is slow, the Decider asks the caller to compress one piece. If compression was worth
 // the time, the Decider turns on. The Decider turns off after several pieces that were not worth compressing,
-// or when the way has become fast. After each look without compression, the amount of payload before
-// the next look doubles, up to a limit. Packages iwarp and checkpoint set the limit to 64 MiB. For payload
+// or when the way has become fast. While looks do not lead to compression, the amount of payload between
+// two looks doubles, up to a limit. Packages iwarp and checkpoint set the limit to 64 MiB. For payload
 // that does not become shorter, such as compressed data, the cost is therefore the compression of one piece
 // in 64 MiB.
 //

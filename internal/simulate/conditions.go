@@ -78,7 +78,8 @@ type Death struct {
 	Rank int
 	// Event is the number of the network's event at which the rank dies.
 	Event int
-	// Notice is the longest time until another rank is notified of the death.
+	// Notice is the longest time from the arrival of the dead rank's last message until another rank is
+	// notified of the death. If Lossy is true, the time may instead count from the death.
 	Notice time.Duration
 	// Lossy is true if messages of the rank that are in flight may be lost.
 	Lossy bool

@@ -35,7 +35,7 @@ var (
 	ErrGivenUp = errors.New("the program gives up because of a loss, as it may")
 	// ErrLimit is the error of a job that has not ended within the virtual time limit, though events or
 	// timers go on.
-	ErrLimit = errors.New("the job does not end: events go on, or timers")
+	ErrLimit = errors.New("the job does not end: events or timers go on")
 )
 
 // Program is the program that the ranks of a simulated job run.

@@ -154,8 +154,8 @@ func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending,
 	return 0, true, false
 }
 
-// die ends a rank. The rank sends nothing more, and the other ranks are notified within d.Notice. The caller
-// holds mu. die releases mu during the call of kill.
+// die ends a rank. The rank sends nothing more, and the other ranks are notified (vanish). The caller holds mu.
+// die releases mu during the call of kill.
 func (net *Network) die(d Death, kill func(rank int) bool) {
 	var died []*node
 	for _, g := range net.generations {

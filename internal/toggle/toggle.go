@@ -7,8 +7,9 @@ import (
 )
 
 // Of returns the value of an environment variable that is true or false. It accepts the values of
-// strconv.ParseBool. If the variable is not set or empty, Of returns the value of the argument otherwise. If it has
-// another value, Of also returns an error that names the variable, its value and the values to use.
+// strconv.ParseBool. If the variable is empty or not set, Of returns the value of its second argument. If the variable
+// has any other value, Of returns its second argument with an error that names the variable, its value and the values
+// to use.
 func Of(name string, otherwise bool) (bool, error) {
 	text := os.Getenv(name)
 	if text == "" {

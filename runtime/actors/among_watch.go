@@ -7,7 +7,7 @@ import "github.com/asynkron/protoactor-go/actor"
 // with this PID.
 type relay struct {
 	r            *roaming
-	watcher, who *actor.PID // who is the PID of the roaming
+	watcher, who *actor.PID // the field who is the PID of the roaming
 	pid, to      *actor.PID // the PIDs of the relay and of the watched actor
 }
 

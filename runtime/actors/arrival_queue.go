@@ -2,8 +2,9 @@ package actors
 
 // arrivalQueue holds the messages and events (type arrival) that the engine has passed to this
 // package, in order. Consecutive plain messages (see inbound.plain) of one stream form one arrival,
-// which is called a run. deliverRun looks up the addressee of a run only once. The messages of a run
-// are stored as items, the form in which a mailbox holds them.
+// which is called a run. deliverRun looks up the addressee of a run only once, unless the messages need
+// further checks (see flowing). The messages of a run are stored as items, the form in which a mailbox
+// holds them.
 type arrivalQueue struct {
 	list []arrival
 	// items holds the messages of the runs in list, one run after the other.
@@ -50,7 +51,8 @@ func (p *inbound) deliverAll() (woke bool) {
 }
 
 // runWhole is the smallest size, in messages, of a run that is copied directly to its mailbox. A
-// shorter run is first collected in inbound.batch with other messages for the same mailbox.
+// shorter run is first collected in inbound.batch with other messages for the same mailbox, except if it
+// is the only arrival. If inbound.batch already holds messages for the mailbox, a run of any size is added to them.
 const runWhole = 16
 
 // deliverRun delivers the messages of a run. It returns true if a goroutine may have become

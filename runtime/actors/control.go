@@ -13,8 +13,8 @@ import (
 )
 
 // control sends a message that needs no credit: a probe, or a system message of protoactor. If the
-// stream was closed, control repeats the send on a new stream. The error is the loss of the rank, or
-// a failure to encode h.
+// stream was closed, control repeats the send on a new stream. The error is an error of the engine, such
+// as the loss of the rank, or a failure to encode h.
 func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) error {
 	defer goruntime.KeepAlive(r)
 	for {

@@ -14,8 +14,9 @@ import (
 
 // deadLetter publishes and logs a message that cannot be delivered, and releases the message's arena
 // memory. message may be in an envelope of protoactor (actor.MessageEnvelope). If the envelope names
-// a sender, the sender gets a DeadLetterResponse, because it may wait for an answer. An answer that comes
-// after the first one of FirstAnswer is only released.
+// a sender, the sender gets a DeadLetterResponse, because it may wait for an answer. If the reason is errEnded,
+// the sender has ended and gets none. An answer that comes after the first one of FirstAnswer is only released. A
+// DeadLetterResponse that cannot be delivered is published only as a *DeadLetter, and not logged.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	first := s
 	if later := s.successor(); later != nil {
@@ -70,8 +71,8 @@ func (s *System) publish(pid *actor.PID, m, message any) {
 const letterTime = time.Second
 
 // releaseLetters subscribes to protoactor's dead letters, and releases the arena memory of those that did not
-// pass through deadLetter. They are messages to actors of this rank that have ended. releaseLetters returns a
-// function that ends the subscription.
+// pass through deadLetter. They are messages to actors of this rank that do not exist or have ended.
+// releaseLetters returns a function that ends the subscription.
 func (s *System) releaseLetters() (end func()) {
 	subscription := s.EventStream.Subscribe(func(event any) {
 		d, ok := event.(*actor.DeadLetterEvent)

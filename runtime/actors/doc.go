@@ -33,8 +33,9 @@
 // PID of an actor that need not exist yet. Messages wait for the actor, within the bounds below,
 // until Config.Patience has passed. Then the messages become dead letters.
 //
-// Messages to an actor of this rank wait in the same way if System.PID has made the PID. If the PID
-// was made otherwise and its actor does not exist, a message to the PID becomes a dead letter at once.
+// Messages to an actor of this rank wait in the same way if System.PID has made the PID before the actor
+// existed. If the PID was made otherwise and its actor does not exist, a message to the PID becomes a dead
+// letter at once.
 //
 // A *actor.PID caches its Process. Therefore two ranks of runtime.Local must not share a *actor.PID.
 // Make a copy for each rank with actor.NewPID.
@@ -48,11 +49,11 @@
 //	                   releases it
 //	[]byte, string     copied; between nodes, a long one is read from the sender's memory
 //	proto.Message      marshalled
-//	registered types   T and *T of RegisterType[T]: their bytes if T is plain data,
-//	                   else encoded by the codec (gob by default)
+//	registered types   T and *T of RegisterType[T]: encoded by the codec of T, if one is
+//	                   registered; otherwise their bytes if T is plain data, else gob
 //
-// A T arrives as a T, and a *T arrives as a *T. A short *T that arrives shares an allocation of up to
-// 512 bytes with other values of the same type from the same rank. A reference to one of these values
+// A T arrives as a T, and a *T arrives as a *T. If T is short plain data, a *T that arrives shares an allocation
+// of up to 512 bytes with other values of the same type from the same rank. A reference to one of these values
 // keeps the whole allocation in memory. Bool and the number types, except uintptr, are
 // registered. A type that is defined as one of these types, such as time.Duration (an int64), is not
 // registered. A message of any other type becomes a dead letter at
@@ -72,7 +73,7 @@
 // runtime.ErrInline. This package cannot refuse the wait of a protoactor Future. Suppose that an
 // inline handler waits with a Future for the answer of another rank. During the wait no message
 // arrives, so the wait ends with the Future's timeout. Use ReenterAfter instead. If an inline actor
-// handles one message for more than a second, the Logger reports this actor once.
+// handles one message for longer than one to two seconds, the Logger reports this actor once.
 //
 // # Bounds
 //
@@ -96,8 +97,8 @@
 //
 // A rank that has not called Of stores messages for its actors, up to 4 MiB and for 30 s. Messages
 // beyond 4 MiB become dead letters at their senders with the reason ErrNoActors. After 30 s, all
-// stored and later messages become such dead letters. From then on senders do not block, and watches
-// end.
+// stored messages become such dead letters, and so do all later messages until the rank calls Of. During
+// this time senders do not block, and watches end.
 //
 // Probes find actors that wait for each other in a cycle. Such actors run although their outboxes are
 // not empty. So a cycle never hangs. If the outboxes overflow, messages are lost as dead letters.
@@ -109,9 +110,9 @@
 // A message that cannot be delivered is published in the EventStream twice: as a *DeadLetter with its
 // Reason, and as protoactor's DeadLetterEvent. If the message is a request, its RequestFuture ends
 // with actor.ErrDeadLetter. The RequestFuture ends in the same way if the answer cannot be encoded.
-// An undelivered *runtime.Message is released after the events were published. A message that is sent
-// to an actor of this rank after the actor has ended is published only as protoactor's event. If it is
-// a *runtime.Message, it is released one second later.
+// An undelivered *runtime.Message is released after the events were published. A message to an actor of this
+// rank that does not exist or has ended is published only as protoactor's event, unless the message has waited
+// for the actor (see Addresses). If it is a *runtime.Message, it is released one second later.
 //
 // Config.Logger gets a log line for each dead letter and for each panic of an actor, at most ten lines
 // a second in all. The line for a panic contains its source lines. The default Logger writes to

@@ -19,7 +19,8 @@ var (
 	ErrUnknownActor = errors.New("no actor of that name appeared")
 	// ErrStopped is the reason if the actor stopped before it received the message.
 	ErrStopped = errors.New("the actor has stopped")
-	// ErrMailboxFull is the reason if both the receiver's mailbox and the sender's outbox are full.
+	// ErrMailboxFull is the reason if both the receiver's mailbox and the sender's outbox are full. It is also the
+	// reason if the messages of this rank that wait for an actor that does not exist yet exceed Config.Mailbox.
 	ErrMailboxFull = errors.New("mailbox and outbox are full")
 	// ErrNoRank is the reason if the address names no rank of this World.
 	ErrNoRank = errors.New("no such rank")

@@ -7,15 +7,15 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// fencedFuture replaces a future of protoactor in the process registry. It forwards only one event to
-// the future: either the first answer or the timeout. A protoactor future stores an answer without
+// fencedFuture replaces a future of protoactor in the process registry. It lets only one event end the
+// future: either the first answer or the timeout. A protoactor future stores an answer without
 // holding its lock. So an answer that arrives at the same time as the timeout or another answer could
 // race with the goroutine that reads the result (protoactor's issue 1145). That goroutine could get
 // the answer together with the timeout error, or half of a value.
 //
 // The replacement happens before a request is put into a mailbox of this package or leaves the rank,
-// so that no answer can arrive earlier. If a request is for a nonexistent actor of this
-// rank, no fencedFuture is needed, because the request is answered before RequestFuture returns.
+// so that no answer can arrive earlier. A request for a nonexistent actor of this rank gets no fencedFuture:
+// unless the request waits for the actor (pendingProcess), it is answered before RequestFuture returns.
 type fencedFuture struct {
 	s      *System
 	future actor.Process

@@ -8,7 +8,7 @@ import (
 
 // forwarder is a Process without a mailbox that forwards messages to actors. A message of another rank keeps its
 // credit until the receiver takes it, if the message has one receiver and the receiver's mailbox is of this rank
-// and of this package. Otherwise the forwarder returns the credit at once.
+// and of this package. Otherwise the credit is returned at once.
 type forwarder interface {
 	actor.Process
 	// receiver chooses the receiver of a message. It returns nil if the message is not for one receiver;

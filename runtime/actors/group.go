@@ -85,7 +85,7 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 // has contributed, a goroutine of the group calls run with the sum and with the communicator of the
 // group. run computes the result of all ranks, usually by one collective operation. Then every member
 // of this rank receives the *Result[T]. The caller must not change values after the call of
-// Contribute. If join panics, the panic is the caller's, and the round fails.
+// Contribute. If join panics, the panic continues in the caller of Contribute, and the round fails.
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

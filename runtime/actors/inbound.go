@@ -106,7 +106,7 @@ func (p *inbound) arrived() bool {
 	return len(p.taken.list) > 0 || p.transfers.over()
 }
 
-// ActorMessage implements engine.ActorReceiver: it decodes a message of a peer.
+// ActorMessage implements engine.ActorReceiver: it parses a message of a peer and, in most cases, queues an arrival.
 func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, memory *engine.Message) {
 	if memory == nil && p.plain(from, w, body) {
 		return
@@ -140,7 +140,7 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 			err = p.contents(&a, src, w, kind, rest)
 		}
 		if w.ID != p.s.epoch && err == nil {
-			err = fmt.Errorf("%w: epoch %d, not %d", ErrStale, p.s.epoch, w.ID)
+			err = fmt.Errorf("%w: the message is of generation %d, this rank of generation %d", ErrStale, w.ID, p.s.epoch)
 		}
 	}
 	if err != nil {
@@ -151,8 +151,8 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 
 // plain is the fast path for the most frequent messages. The message must be of a type that is
 // decoded by copying. A message of a stream must have an empty head, or a head that contains only the
-// sender, which must be an actor of the peer. A message without a stream must be an answer, with only
-// the future's name in its head. For any other message, and for a malformed message, plain returns false.
+// sender, which must be an actor or a future of the peer. A message without a stream must be an answer, with
+// only the future's name in its head. For any other message, and for a malformed message, plain returns false.
 func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]
 	kind, n := codec.SplitTag(w.Tag)

@@ -88,7 +88,7 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	tag := t.tags.Add(1) & engine.TagMax
 	words := f.words
 	words.Tag = codec.Tag(codec.KindLarge, len(f.head))
-	// The head is passed to the engine in a copy. If it was passed as a body, the compiler would put the memory of
+	// The head is passed to the engine in a copy. If it were passed as a body, the compiler would put the memory of
 	// each message's head on the heap.
 	var space [256]byte
 	body := append(codec.AppendAnnouncement(space[:0], len(b.bytes), tag), f.head...)
@@ -135,7 +135,7 @@ func (t *transfers) cancel(rank int, tag uint32) {
 const heapMax = 64 << 20
 
 // fetch begins to receive the long message that an arrival announces. The arrival waits in its
-// receive stream until the message is received, and later arrivals wait behind it. Long messages
+// receive stream until the message is received, and later arrivals are queued after it. Long messages
 // among the later arrivals are fetched concurrently. If there is no memory for the message, the
 // message becomes a dead letter. It is still received, truncated to 0 bytes, so that its send completes.
 func (p *inbound) fetch(a *arrival) {
@@ -262,8 +262,8 @@ func (l *pull) end(s *System) {
 }
 
 // there reports whether the arrival need not wait any more: it has no long message, or the long message
-// has been received or lost. The call stores a received message in the arrival. If the message was lost
-// with its sender, the later messages of the stream are discarded, too, so that the actor sees no gap.
+// has been received or lost. The call stores a received message in the arrival. If the message was lost, for
+// example with its sender, the later messages of the stream become dead letters, too, so that the actor sees no gap.
 func (a *arrival) there() bool {
 	if a.details == nil || a.details.pull == nil {
 		return true

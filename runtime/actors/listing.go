@@ -36,10 +36,10 @@ func (s *System) Explain() []string {
 }
 
 // Actors lists the actors and routers that live on this rank, children after their parents. The list
-// contains the actors of the program and the actors of the rank's connections. If an actor has a
-// custom mailbox, only its ID and its kind are known. Actors visits every actor, and waits for the
-// engine. If an inline actor, which must not wait, calls Actors, the list contains only the program's
-// actors.
+// contains the actors of the program, of this package (such as "$names") and of the rank's connections. If an
+// actor has a custom mailbox, only its ID and its kind are known. Actors visits every actor, and waits for
+// the engine. If an inline actor, which must not wait, calls Actors, the list does not have the states of
+// the connections' actors.
 func (s *System) Actors() []Actor {
 	all := s.world.TransportActors()
 	known := make(map[string]bool, len(all))

@@ -34,7 +34,7 @@ type mailbox struct {
 	systems   atomic.Int32  // length of system
 	reprieve  atomic.Int32  // number of messages that the actor may handle although its outbox is not empty
 	outbox    atomic.Int64  // bytes in the actor's outbox
-	fullAt    atomic.Uint64 // value of posted when a sender last began to wait for space; 0 if no sender waits
+	fullAt    atomic.Uint64 // posted when a sender last began to wait, or at a later refill; 0 if no sender waits
 	restarts  atomic.Int32
 	replaced  atomic.Bool // a later actor or router has the name of this actor, which is stopping or has stopped
 	// mu guards system and overflow.
@@ -214,8 +214,9 @@ func (m *mailbox) accept(items []item, p *inbound) {
 	}
 }
 
-// weight returns the bytes that a message of this rank counts against Config.Mailbox and Config.Outbox. The size
-// of a message of another type is not known without a search for its type, which costs too much for each message.
+// weight returns the bytes that a message of this rank counts against Config.Mailbox and Config.Outbox. Only a []byte,
+// a string and a *runtime.Message count their length: for other types, a search for the type in each call costs too
+// much.
 func weight(message any) uint32 {
 	n := 0
 	switch m := actor.UnwrapEnvelopeMessage(message).(type) {
@@ -236,7 +237,7 @@ func weight(message any) uint32 {
 func (m *mailbox) held() bool { return m.outbox.Load() > 0 && m.reprieve.Load() <= 0 }
 
 // run runs the actor until it has no message or must not run, or until its turn is over after turnMax
-// messages. If the turn is over, run returns true, and the caller must schedule the mailbox again.
+// messages. If the turn is over and work is left, run returns true, and the caller must schedule the mailbox again.
 func (m *mailbox) run() (again bool) {
 	left := turnMax
 	for {
@@ -321,9 +322,9 @@ func (m *mailbox) turn(left *int) (failed bool) {
 	return false
 }
 
-// took records that a message has left the queue. For a message of another rank, it returns the
-// message's credit to the receive stream. For a message of this rank, it returns the message's space
-// to the mailbox.
+// took records that a message has left the queue. For a message of another rank, it adds the message's
+// credit to pendingCredit, which returns it to the receive stream. For a message of this rank, it returns
+// the message's space to the mailbox.
 func (m *mailbox) took(in *receiveStream, cost uint32) {
 	processor.Store64(&m.left, m.left+1)
 	if in != nil {

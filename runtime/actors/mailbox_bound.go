@@ -51,7 +51,7 @@ func (m *mailbox) markFull() *overflow {
 // postFull posts a message to a mailbox without space. A message of an actor waits in the actor's
 // outbox, and becomes a dead letter if the outbox has no space. A message of the serving goroutine waits
 // without a bound, because this goroutine must not block. Any other goroutine blocks. If the actor of the
-// mailbox has stopped, or the engine has ended, postFull does not wait. The caller holds mu; postFull releases
+// mailbox has stopped, or the engine has ended, postFull does not block. The caller holds mu; postFull releases
 // it.
 func (m *mailbox) postFull(i item) {
 	if m.dead.Load() {

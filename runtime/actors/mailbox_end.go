@@ -23,8 +23,8 @@ func (m *mailbox) notice() (ended bool) {
 	return true
 }
 
-// supersede replaces the mailbox of an earlier actor if a Process without a mailbox of this package has its name now: a
-// router, or an actor with another mailbox.
+// supersede replaces the mailbox of an earlier actor if a Process without a mailbox of this package now has the actor's
+// name. The Process is a router, or an actor with a mailbox of another package.
 func (s *System) supersede(name string) {
 	box, ok := s.boxes.Load(name)
 	if !ok {

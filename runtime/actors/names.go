@@ -107,8 +107,8 @@ type names struct {
 	kept nameTable    // names for which this rank is the keeper
 	own  nameTable    // names of this rank's actors
 	down map[int]bool // lost ranks, as reported by rankLost
-	// late holds the names that were registered while this actor already watched an actor with the PID. The watched
-	// actor may be an earlier one than the actor that got the name.
+	// late holds the names that were registered for a PID which the names actor was already watching. The watched
+	// actor may be an earlier actor with this PID than the actor that got the name.
 	late map[string]bool
 }
 

@@ -31,7 +31,7 @@ type openRequest struct {
 // openRequests holds the requests to other ranks that are possibly not answered yet. An answer removes its
 // openRequest only if this openRequest is the last entry, because a search would cost too much. The other
 // answered requests are removed by a check of all entries. The check takes place when the number of entries
-// is twice the number of requests that were open at the last check.
+// reaches openRequestsFew or, if that is more, twice the number of requests that were open at the last check.
 //
 // Only the goroutine that removes an open request may end it with a dead letter, so that the dead letter
 // is published once.
@@ -106,7 +106,7 @@ func (s *System) isActorNamed(one openRequest) bool {
 }
 
 // unanswered removes the requests for which vain returns true, because no answer to them can arrive.
-// It ends the futures of these requests by dead letters. Their reason is the argument why.
+// It ends the futures of these requests by dead letters. The argument why is the reason of these dead letters.
 func (s *System) unanswered(why error, vain func(one openRequest) bool) {
 	q := &s.openRequests
 	var ended []openRequest

@@ -7,8 +7,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// wait handles a message for which there is no credit. A message of an actor waits in the actor's outbox;
-// a goroutine that runs no actor blocks.
+// wait handles a message that cannot be sent now, because there is no credit or earlier messages wait for credit.
+// A message of an actor waits in the actor's outbox. A message of the serving goroutine waits without a bound. Any
+// other goroutine blocks.
 func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 	who, serving := r.s.running()
 	if who == nil && !serving {

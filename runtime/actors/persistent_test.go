@@ -277,7 +277,7 @@ func TestPersistentActorsOfLostHosts(t *testing.T) {
 		"ranks, persistent": {"persistent", "h0:2,h1:2", "respawn", "", 0, 0, "; it is started again (3 of 3)"},
 		// Rank 2, the next rank after the account's rank 1, is on the same host and is lost
 		// together with rank 1.
-		"hosts, persistent": {"persistent", "h0,h1:2,h2:3,h3:4", "respawn", "1", 0, 0, "host h1 is lost with rank 1, 2: "},
+		"hosts, persistent": {"persistent", "h0,h1:2,h2:3,h3:4", "respawn", "1", 0, 0, "host h1 is lost with ranks 1-2: "},
 		"ranks, among":      {"among", "h0:2,h1,h2", "continue", "", 2, 128 + int(syscall.SIGKILL), "rank 3 (host h2, pid "},
 		"hosts, among":      {"among", "h0:2,h1,h2", "continue", "1", 2, 125, "host h2 is lost with rank 3: "},
 	} {

@@ -18,8 +18,8 @@ type receiveStream struct {
 	number uint32 // the number of the stream
 	name   string // the name of the receiving actor
 
-	// returned is the total credit of the messages that the actor has taken. told is the value of
-	// returned that was last reported to the sender. Both wrap around.
+	// returned is the total credit of the messages that the actor has taken, or that became dead letters.
+	// told is the value of returned that was last reported to the sender. Both wrap around.
 	returned, told atomic.Uint32
 	// settling is 0 if the sender does not wait for a report. Otherwise it is settlingBit plus the
 	// value of returned for which the sender waits.
@@ -38,9 +38,9 @@ type receiveStream struct {
 	// While a long message is being received, pulling is true, and arrivals wait in kept, in order.
 	kept    []arrival
 	pulling bool
-	lost    error // the reason why a long message was lost with its sender, or nil
+	lost    error // the reason why a long message of the stream was not received, or nil
 	// The field before is the receive stream of an earlier stream from the same rank to the same name.
-	// While arrivals wait at that receive stream, the arrivals of this stream wait behind them.
+	// While arrivals wait at that receive stream, the arrivals of this stream are queued after them.
 	before *receiveStream
 }
 
@@ -129,7 +129,7 @@ func (in *receiveStream) tell(total uint32) {
 }
 
 // settle handles the sender's request for a report. The report is due when all credit that the sender
-// has spent was returned. After the report the sender closes the stream.
+// has spent was returned. After the report the sender can close the stream.
 func (in *receiveStream) settle(spent uint32) {
 	in.settling.Store(settlingBit | uint64(spent))
 	in.tell(in.returned.Load())

@@ -41,7 +41,7 @@ func (r *reports) next(now time.Time) (more []any, ok bool) {
 		r.since, r.total = now, 0
 	}
 	if r.total++; r.total == reportsMax {
-		more = []any{"note", fmt.Sprintf("what follows within %v is not logged", reportsTime)}
+		more = []any{"note", fmt.Sprintf("further reports within %v are not logged", reportsTime)}
 	}
 	return more, r.total <= reportsMax
 }

@@ -36,7 +36,8 @@ type Hasher interface {
 	Hash() string
 }
 
-// router is a Process without a mailbox. It forwards messages at once, on the goroutine of the sender.
+// router is a Process without a mailbox. It forwards messages at once: those of this rank on the goroutine of the
+// sender, those of other ranks on the serving goroutine.
 type router struct {
 	s    *System
 	pid  *actor.PID
@@ -136,7 +137,7 @@ func byHash(to []*actor.PID, m any) (*actor.PID, error) {
 	return heaviest(to, key), nil
 }
 
-// pass passes a message to all receivers. Their answers to a request of FirstAnswer go to a first.
+// pass passes a message to all receivers. Their answers to a request of FirstAnswer go to a value of type first.
 func (r *router) pass(to []*actor.PID, message any) {
 	request, ok := message.(*actor.MessageEnvelope)
 	if r.how != FirstAnswer || !ok || request.Sender == nil {

@@ -36,7 +36,7 @@ func (p *inbound) soleSender(from int, head []byte) *actor.PID {
 }
 
 // sender returns the PID of the sender in a parsed head. If the head contains no address, the sender
-// is an actor of the peer. The argument from is the peer's rank.
+// is an actor or a future of the peer. The argument from is the peer's rank.
 func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 	if h.Address != nil {
 		return actor.NewPID(string(h.Address), string(h.Sender))

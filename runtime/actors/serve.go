@@ -128,7 +128,7 @@ func (p *inbound) deliver(a *arrival) (woke bool) {
 	return false
 }
 
-// keep queues an arrival behind the arrivals that wait at its receive stream. It returns false if the
+// keep queues an arrival after the arrivals that wait at its receive stream. It returns false if the
 // arrival need not wait. If the arrival is a long message, and it must wait for another long message
 // of its own stream, its receive nevertheless begins at once.
 func (p *inbound) keep(a *arrival) bool {
@@ -282,7 +282,7 @@ func (p *inbound) decode(a *arrival, r *arrivalDetails) (err error) {
 	return nil
 }
 
-// system returns the system message of an arrival, and records the begin or end of a watch. It returns nil
+// system returns the system message of an arrival, and records the start or end of a watch. It returns nil
 // for a Terminated whose watch has ended.
 func (p *inbound) system(a *arrival) any {
 	switch a.number {

@@ -17,8 +17,8 @@ const serversTotal = 2
 // other goroutine runs (leader/followers, Schmidt and others, 2000). The alternative is to wake a
 // worker and to yield to it. The alternative would add a goroutine switch before the actor runs, and
 // a goroutine switch takes a third of the time of a request. While the other goroutine is still
-// running an actor, the role cannot be passed. During this time workers run all actors that are not
-// inline.
+// running an actor, the role cannot be passed. During this time workers run all other actors that are
+// not inline.
 //
 // When the engine has ended, there are no more arrivals. From then on, one of the two goroutines executes
 // deferred tasks until the System is closed.
@@ -113,8 +113,8 @@ func (v *servers) serveTasks() {
 
 // over ends all waits for other ranks and for space in mailboxes, because the engine has ended with
 // err. If err is a PeerError, a rank was lost, and the job goes on in another World. The actors of all
-// other ranks end with this World, so their watchers get Terminated. They also get Terminated if the job was
-// aborted, but not if this rank has closed the World.
+// other ranks end with this World, so their watchers get Terminated. They also get Terminated after any other
+// error, for example if the job was aborted, but not if this rank has closed the World.
 func (s *System) over(err error) {
 	s.ended.Store(&err)
 	s.boxes.Range(func(_, m any) bool { m.(*mailbox).wakeSenders(); return true })

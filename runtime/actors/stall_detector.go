@@ -8,7 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// inlineTime is the time for which an inline actor may handle one message before it is reported.
+// inlineTime is the period of the checks. An inline actor that handles one message for longer than one to two periods
+// is reported.
 const inlineTime = time.Second
 
 // stallDetector reports an inline actor that handles one message for a long time. Most likely such an

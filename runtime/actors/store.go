@@ -36,8 +36,8 @@ type Store struct {
 	// held holds, by key, the snapshots of this rank's own actors and the copies that this rank keeps
 	// for other ranks.
 	held map[string]holding
-	// The field own holds the keys and claims of this rank's persistent actors. The index of an actor is
-	// the result of the function name for the actor's PID.
+	// The field own holds the claims of this rank's persistent actors. Its key is the *actor.PID that the
+	// method Self of the actor's context returns.
 	own map[*actor.PID]claim
 }
 

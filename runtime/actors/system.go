@@ -98,7 +98,7 @@ type System struct {
 
 	openRequests openRequests
 
-	// deadLetters counts all dead letters. rubbish counts the dead letters whose reason is
+	// deadLetters counts the dead letters that deadLetter has published. rubbish counts those whose reason is
 	// codec.ErrMalformed.
 	deadLetters, rubbish atomic.Uint64
 	// letters holds, as keys, each *runtime.Message that deadLetter is publishing.

@@ -6,7 +6,7 @@ import (
 )
 
 // Codec is runtime.Codec. An error or a panic of Decode makes the message a dead letter, and so does an error
-// of Append. A panic of Append is a panic of the sending goroutine, unless the message has waited for credit;
+// of Append. A panic of Append is a panic of the sending goroutine, unless the message has waited in an outbox;
 // then it makes the message a dead letter, too.
 type Codec[T any] = runtime.Codec[T]
 

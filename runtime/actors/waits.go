@@ -55,8 +55,8 @@ func (s *System) release(owner *mailbox, target any, bytes int64) {
 	}
 }
 
-// probe sends a new probe to targets for which an actor waits. The origin of the probe is this actor,
-// whose mailbox is who.
+// probe sends a new probe to targets for which an actor waits. This actor is the origin of the probe. The
+// argument who is its mailbox.
 func (s *System) probe(who *mailbox, targets ...any) {
 	if who.pid != nil && len(targets) > 0 {
 		s.passProbe(s.waits.Begin(deadlock.Origin{Rank: s.Rank(), ID: who.pid.Id}), targets)

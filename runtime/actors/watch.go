@@ -11,8 +11,8 @@ import (
 // watchKey holds the ids of a watcher and of the actor that it watches.
 type watchKey struct{ watcher, who string }
 
-// watch is a watch between actors of different ranks. watcher is the actor that watches, who is the
-// actor that is watched.
+// watch is a watch between actors of different ranks. The field watcher is the actor that watches. The field
+// who is the actor that is watched.
 type watch struct{ watcher, who *actor.PID }
 
 // watch records that an actor of this rank watches an actor of another rank. It returns false if that rank

@@ -22,7 +22,8 @@ var errElsewhere = errors.New("another rank has failed; its error has the cause"
 // agree is a collective operation of all members. It returns nil at all members if all members pass
 // the same step and no member passes an error. Otherwise it returns an error at all members. If some
 // members pass the loss of a rank, all members get a *PeerError, so that World.Resume runs the
-// function again either at all ranks or at no rank.
+// function again either at all ranks or at no rank. If a rank is lost during agree itself, some members may get an
+// error although others get nil.
 func agree(c *runtime.Comm, step int, err error) error {
 	fault := faultNone
 	if err != nil {

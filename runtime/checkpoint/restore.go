@@ -20,7 +20,8 @@ type holding struct {
 // Restore fills the parts of every member from the newest checkpoint that exists for all members, and
 // returns its step. If there is no such checkpoint because no Save has completed, found is false, and
 // the parts are unchanged. The parts must have the lengths of the parts that the member has saved. If
-// Restore fails at one member, it fails at all members.
+// Restore fails at one member, it fails at all members; only if a rank is lost at the end of Restore, it may
+// fail at some members and return nil at others.
 func (s *Store) Restore(c *runtime.Comm, parts ...Part) (step int, found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

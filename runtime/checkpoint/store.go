@@ -36,9 +36,9 @@ const (
 	CompressAuto = Compression(packing.Auto)
 	// CompressNever sends and writes copies without compression.
 	CompressNever = Compression(packing.Never)
-	// CompressAlways compresses each block that becomes shorter by an eighth or more, even if
-	// compression takes longer than sending or writing the bytes. This setting saves memory of the
-	// keepers and space in files.
+	// CompressAlways compresses each block of at least 1 KiB that becomes shorter by an eighth or more,
+	// even if compression takes longer than sending or writing the bytes. This setting saves memory of
+	// the keepers and space in files.
 	CompressAlways = Compression(packing.Always)
 )
 
@@ -74,8 +74,8 @@ const generations = 2
 type copied struct {
 	rank int
 	step int // the constant none while the copy is absent or incomplete
-	// image is the image of the parts. The image is packed if it came from another node or from a
-	// file. The method read unpacks the image of this rank's parts.
+	// image is the image of the parts. The image can be packed only if it came from another node or from
+	// a file. The method read unpacks the image of this rank's parts.
 	image []byte
 	// committed reports whether all ranks have stored their copies of this step.
 	committed bool
@@ -111,7 +111,8 @@ const (
 // Save stores a copy of the parts of each member as that member's state at a step. The parts of different
 // members may have different lengths. step must be the same at all members, not negative, and above
 // the step of the last completed Save. The caller may change the parts after Save has returned. If
-// Save fails at one member, it fails at all members, and the previous checkpoint is still available.
+// Save fails at one member, it fails at all members, and the previous checkpoint is still available. Only if a
+// rank is lost at the end of Save, Save may fail at some members and return nil at others.
 // The end of the context.Context of c ends the call, as it ends Restore.
 func (s *Store) Save(c *runtime.Comm, step int, parts ...Part) error {
 	s.mu.Lock()
@@ -148,8 +149,8 @@ func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
 		mine.rank, mine.step, mine.committed = own.Rank(), step, false
 		err = s.write(mine, own.Size())
 	}
-	// If agree returns nil, all members have stored their copies. Otherwise no member marks the step
-	// as committed.
+	// If agree returns nil, all members have stored their copies. Otherwise this member does not mark the
+	// step as committed.
 	if err := agree(own, step, err); err != nil {
 		return err
 	}

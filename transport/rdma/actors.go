@@ -13,8 +13,8 @@ import (
 // system, too, so that all actors of the rank have one process registry, one event stream and one
 // namespace of PIDs. ActorSystem creates the system if no connection has created it before. After
 // the call, the actor system logs to the handler in the argument log. Before the first call, the
-// actor system logs nothing. Close shuts the actor system down. Like every method, ActorSystem is
-// called under the engine's lock.
+// actor system logs nothing. Close shuts the actor system down. ActorSystem is called under the
+// engine's lock.
 func (t *Transport) ActorSystem(log slog.Handler) *actor.ActorSystem {
 	t.supervision.log.to.Store(&log)
 	return t.supervision.open()
@@ -30,8 +30,7 @@ type ActorState struct {
 	Kind, State string
 }
 
-// Actors lists the actors of connections, parents first. Like every method, Actors is called under
-// the engine's lock.
+// Actors lists the actors of connections, parents first. It is called under the engine's lock.
 func (t *Transport) Actors() []ActorState {
 	if t.supervision.supervisor == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 // A message is sent at once if the peer has sent an eager frame since this rank last sent a message
 // at once, as in a dialogue. A message is also sent at once if this rank last sent a message at once
 // more than batchWithin ago. Short messages that are not sent at once share a frame, called the
-// open frame of the endpoint. The open frame is sent
+// open frame of the endpoint. As long as there is an open frame, all short messages to the peer are
+// appended to it. The open frame is sent
 //   - by the next Poll or Arm; if the rank is armed, the transport rings the rank so that the rank
 //     polls;
 //   - when the frame is full, or when a longer message or another kind of record is sent to the peer;
@@ -50,9 +51,9 @@ type batch struct {
 	open, listed bool
 	sequence     uint16 // sequence number of the open frame
 	// size is the smallest permitted size in bytes of the buffer of the next open frame. Normally
-	// size is the length of the last open frame. If the last open frame was full, size is larger
-	// than the buffer of that frame, so that the next open frame gets a buffer of the next larger
-	// class.
+	// size is the length of the last open frame. If a record could not be appended to the last open
+	// frame, size is larger than the buffer of that frame, so that the next open frame gets a buffer
+	// of the next larger class, if there is one.
 	size int
 	// answered is true if the peer has sent an eager frame since the last message that was sent at
 	// once.

@@ -33,9 +33,10 @@ type loss struct {
 // trialMost is long enough for the retransmissions of the connection managers.
 const trialMost = 2 * time.Second
 
-// candidates returns the ways to a peer, best first, in the order of pair.worse. But ways on which
-// a connection was lost or a look has failed less than Config.Recovery ago come last. Among these
-// ways, the way with the oldest loss comes first.
+// candidates returns the ways to a peer, best first, in the order of pair.worse. It omits the rails of
+// this rank on which no connection is made (rail.out). Ways on which a connection was lost or a look has
+// failed less than Config.Recovery ago come last. Among these ways, the way with the oldest loss comes
+// first.
 func (a *connector) candidates(list []Location) []candidate {
 	var all []candidate
 	for _, r := range a.t.rails {
@@ -121,7 +122,7 @@ func (t *Transport) reasons(used *rail, peer []Location, trials map[uint8]string
 		} else if why := r.apart(peer); why != "" {
 			reason = why
 		} else if reason == "" {
-			reason = "the peer asked on another one"
+			reason = "the peer requested the connection on another adapter"
 		}
 		s += fmt.Sprintf("; not %s: %s", r.name(), reason)
 	}

@@ -18,8 +18,9 @@ import (
 // finish their Gets and Puts and end the connection by an orderly disconnect (leave.go). The next connection is
 // then requested on the better way.
 type comeback struct {
-	// pause is the time from one look to the next. pause doubles after each look, up to pauseRatio
-	// times Config.Recovery. When a connection that has lasted for longer than pause ends, or when
+	// pause is the time from one series of looks to the next. In a series, the better ways are tested one
+	// after the other, until one of them works. pause doubles with each series, up to pauseRatio times
+	// Config.Recovery. When a connection that has lasted for longer than pause ends, or when
 	// the port of an adapter comes up, pause is set to Config.Recovery again.
 	pause time.Duration
 	timer *time.Timer

@@ -28,14 +28,14 @@ type Config struct {
 	// reports them.
 	Missing []string
 	// Lookup returns the locations at which the rails of a rank listen, best first, or an error
-	// that says why the rank has no address. Lookup is called on any goroutine, for example when a
-	// connection is made.
+	// that says why the rank has no address. Lookup may be called on any goroutine, for example when
+	// a connection is made.
 	Lookup func(rank int) ([]Location, error)
 	// Sleeper is rung when something arrives while the transport is armed, and when a connection
 	// makes progress.
 	Sleeper transport.Sleeper
-	// Log is called with one human-readable line of text, without a newline, for events that are
-	// reported once, such as the first stranger (a sender without the secret). Log is called on a
+	// Log is called with one human-readable line of text, without a newline, for rare events, such
+	// as the first stranger (a sender without the secret) or the failure of an adapter. Log is called on a
 	// goroutine of its own, without a lock, and may block. Only Close waits for Log, for at most a
 	// second. Log may be nil.
 	Log func(line string)

@@ -95,8 +95,8 @@
 //	connection refused  the peer is down. If all its addresses are addresses of this host:
 //	                    at once. If a connection to the peer was in use before: after some
 //	                    attempts. Otherwise: after Config.Absence. A peer that has called
-//	                    Close also refuses connections. So it is declared down even if
-//	                    this rank was never connected to it
+//	                    Close also refuses connections. So a rank that was never connected
+//	                    to this peer declares it down, although its end was orderly
 //	no answer           the peer is down after Config.GiveUp. But if Config.Supervised is
 //	                    true and the peer's operating system accepts TCP connections, this
 //	                    rank assumes that the peer's process is suspended (for example by

@@ -34,8 +34,8 @@ type endpoint struct {
 	// slots are the frames that are not acknowledged. acked is the sequence number of the oldest of them.
 	slots []sent
 	acked uint16
-	// maxEager is the longest payload of a Send, and depth the ORD. Until the first connection, both have
-	// the values that this side proposes. From then on they have the negotiated values (terms).
+	// maxEager is the longest payload of a Send, and depth the ORD. Until the first connection, newEndpoint
+	// determines both. From then on they have the negotiated values (terms).
 	maxEager, depth int
 	terms           negotiation.Terms
 	route           string
@@ -59,8 +59,8 @@ type endpoint struct {
 	// idle reports whether the connection is being ended because no operation needs it. No other connection
 	// replaces a connection that ends because it is idle.
 	idle bool
-	// end is the error of all further operations, *transport.PeerDown or ErrClosed. end is nil as
-	// long as the peer can be used.
+	// end is the error of all further operations: a *transport.PeerDown, or an error that is ErrClosed.
+	// end is nil as long as the peer can be used.
 	end error
 
 	bulk  bulk
@@ -171,7 +171,7 @@ func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 	p.t.post(l, p.sends.framed(&s.buffer, s.length), s.lkey, p.sends.room.flag)
 }
 
-// sendRecord sends a record that is not a message. It returns false if there is no room, credit or memory.
+// sendRecord sends a record that is not a message. It returns false for lack of a connection, room, credit or memory.
 func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, put *operation) bool {
 	if p.batch.open {
 		p.postBatch()
@@ -347,8 +347,8 @@ func (p *endpoint) list() {
 	}
 }
 
-// service posts the frames and control frames of the endpoint that wait to be posted. It returns
-// true if some of them still wait.
+// service posts the frames and control frames that wait to be posted, and advances the operations and
+// the orderly end of the connection. It returns true if the next Poll has to call it again.
 func (p *endpoint) service() bool {
 	l := p.link
 	if l == nil || p.end != nil {

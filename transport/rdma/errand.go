@@ -32,8 +32,8 @@ func (t *Transport) lost(l *link, contact peering.Contact, err error) {
 	t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Contact: contact, Err: err})
 }
 
-// requested answers the peer's request for an errand. A side connection is accepted by the next
-// Poll. Every other request for an errand is a look. requested rejects a look, and the reason of
+// requested answers the peer's request for an errand. The next Poll accepts or rejects a request for
+// a side connection. Every other request for an errand is a look. requested rejects a look, and the reason of
 // the rejection is the answer to the look.
 func (a *connector) requested(l *link) {
 	if l.purpose == negotiation.Bulk {
@@ -76,7 +76,7 @@ func (s *looks) newer(r *negotiation.Record) bool {
 }
 
 // errNoLook is the error of a look that the peer accepts. A correct peer accepts no look.
-var errNoLook = errors.New("the peer accepted what only asked whether the way works")
+var errNoLook = errors.New("the peer accepted a connection test, which it has to reject")
 
 // errand handles the answer to an errand of this rank, or the end of an errand. The end of an errand
 // of the peer has no effect.

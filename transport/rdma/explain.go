@@ -7,8 +7,7 @@ import (
 )
 
 // Known reports whether the transport has state of a peer, for example because Endpoint was called for
-// the peer, or because the peer has requested a connection. Like every method, Known is called under
-// the engine's lock.
+// the peer, or because the peer has requested a connection. Known is called under the engine's lock.
 func (t *Transport) Known(peer int) bool {
 	return t.Reach(peer) == nil && t.peers[peer] != nil
 }

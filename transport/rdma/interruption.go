@@ -13,8 +13,9 @@ import (
 // from its adapter with certainty which operation was refused. So every Get or Put that was in
 // flight on a lost connection is uncertain. On the next connection this rank asks the owner of the
 // memory whether the key of an uncertain operation is still valid. If the key is not valid, the
-// operation ends with ErrBadKey. If the key is valid, a Get starts again, which has the same effect
-// as a slow Get. A Put fails, because the owner may already have read some of the written bytes.
+// operation ends with ErrBadKey. If the key is valid, a Get starts again, at most readTries times,
+// which has the same effect as a slow Get. A Put fails, because the owner may already have read some
+// of the written bytes.
 
 // interrupt makes the Gets and Puts in flight uncertain. A Put whose bytes are all in place ends
 // successfully instead. interrupt does not change FetchAdds, because they are messages, and messages

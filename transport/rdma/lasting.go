@@ -35,7 +35,8 @@ const (
 
 // stay returns a registered part of the arena that contains [from, to) and has the given access
 // rights. If there is no such part, stay registers one. stay counts the caller as a user of the
-// part. It returns nil if there is no room, or if the adapter refuses the registration.
+// part. It returns nil if there is no room, if the arena cannot provide the memory, or if the adapter
+// refuses the registration.
 func (r *registrations) stay(from, to int, access verbs.Access) *lasting {
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()

@@ -58,9 +58,9 @@ func (p *endpoint) moves() bool { return p.leaving != staying && !p.idle }
 // wearEvery is the number of frames between two checks whether a connection is worn.
 const wearEvery = 1024
 
-// wear begins to end an encrypted connection that has carried as much data as its keys allow. The
-// next connection has new keys. Both ranks make this check, because a rank whose memory is only read or written by the
-// peer begins no operation.
+// wear begins to end an encrypted connection that has carried as much data as the provider permits for
+// one set of keys. The next connection has new keys. Both ranks make this check, because a rank whose
+// memory is only read or written by the peer begins no operation.
 func (p *endpoint) wear() {
 	if l := p.link; l.rail.encrypted && l.endpoint.Worn() {
 		p.leave(l)

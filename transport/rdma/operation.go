@@ -186,7 +186,7 @@ func (o *operation) register(r *rail) error {
 	if err != nil {
 		return err
 	}
-	_ = o.deregister() // an error is ignored, because it concerns the previous rail, which has failed
+	_ = o.deregister() // an error is ignored, because it concerns the previous rail, which o does not use any more
 	o.memory, o.copied, o.rail = memory, copied, r
 	return nil
 }
@@ -338,7 +338,7 @@ func (b *bulk) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 	o.check(p)
 }
 
-// check ends an operation if its last byte is transferred.
+// check ends an operation if all its bytes are transferred and, for a Put, confirmed to be in place.
 func (o *operation) check(p *endpoint) {
 	if !o.transfer.Done() {
 		return

@@ -2,13 +2,13 @@ package rdma
 
 import "time"
 
-// pace reduces the polls of an adapter that is polled beside a faster transport, because a poll of
-// the adapter's sockets costs a system call. After a poll that has found no event, the adapter is
-// not polled for some time, called the span. The span is a fraction of the time since the last
-// event, so that an answer that arrives soon is found soon. The span grows until the polls take a
-// small share of the time.
+// pace limits how often an adapter is polled if a faster transport, or an earlier rail, is polled as
+// well. In this file a look is a poll of the adapter, and a poll is a call of Poll.
 //
-// In this file a look is a poll of the adapter, and a poll is a call of Poll.
+// A look at an adapter over TCP costs a system call. After a look that has found no event, there is no
+// look for some time, called the span. The span is a fraction of the time since the last event, so that
+// an answer that arrives soon is found soon. The span grows until the looks take a small share of the
+// time.
 //
 // The span is measured by the clock and not in polls, because the duration of polls differs widely.
 // A poll of a rank that yields its processor at every poll takes a thousand times as long as a poll

@@ -314,7 +314,8 @@ func (t *Transport) Arm() bool {
 	return t.batches.armed
 }
 
-// restless reports whether Poll has work to do.
+// restless reports whether there is work that only Poll does, such as commands to execute or messages to
+// deliver. Frames that wait to be posted do not count.
 func (t *Transport) restless() bool {
 	return t.commands.news.Load() || len(t.ends)+len(t.stash)+len(t.finished)+len(t.downs) > 0 ||
 		slices.ContainsFunc(t.leaving, func(d *departure) bool { return d.late })

@@ -286,8 +286,8 @@ func (r *rail) takeOut(why error) {
 	}
 }
 
-// removeFailed removes the rails whose adapters have failed. If the adapter of the last rail has failed,
-// removeFailed keeps this rail and returns the adapter's error.
+// removeFailed removes the rails whose adapters have failed. If only one rail is left and its adapter has
+// failed, removeFailed keeps this rail and returns the adapter's error.
 func (t *Transport) removeFailed() error {
 	for _, r := range t.polled { // remove does not change this slice, but replaces it
 		if err := r.queue.Err(); err != nil && !r.remove(err) {

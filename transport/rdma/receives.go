@@ -59,7 +59,7 @@ func (room) aligned(n int) int { return (n + line - 1) &^ (line - 1) }
 
 // receives is the memory into which the messages of all peers arrive: slots of one size in a shared
 // receive queue. A slot is spare, posted, or in use. It is in use from its completion until it is
-// posted again.
+// posted again or becomes spare.
 type receives struct {
 	domain registrar
 	queue  *verbs.SharedReceiveQueue

@@ -101,7 +101,7 @@ type registration struct {
 	lasting *lasting
 }
 
-// errInUse is the error of Discard while an adapter uses the memory.
+// errInUse is the error of Discard while an operation or exposure uses the memory.
 var errInUse = errors.New("the memory is used by an RDMA operation")
 
 // newRegistrations makes the registrations of a domain. A copyBelow of 0 means that newRegistrations
@@ -218,7 +218,7 @@ func (r *registrations) give(g registration) error {
 	}
 	r.pool.mu.Unlock()
 	if g.lasting != nil || closed {
-		return nil // the registration ends with the adapter
+		return nil // a lasting registration stays; if r is closed, the registration ends with the adapter
 	}
 	return g.region.Close()
 }

@@ -109,8 +109,8 @@ func (s *side) wait(p *endpoint, err error) {
 }
 
 // attach puts an established side connection in use. If the connection in use has changed since the side
-// connection was requested, both connections may be on the same adapter. In this case attach frees the
-// side connection. If a side connection is still wanted, this rank has already requested another one.
+// connection was requested, both connections may be on the same adapter. So attach frees the side
+// connection in this case. Long transfers on the new connection request another side connection.
 func (s *side) attach(p *endpoint, l *link) {
 	if l.beside != p.link {
 		p.t.forget(l)

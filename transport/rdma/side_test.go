@@ -204,7 +204,7 @@ func TestNoSideWithoutTwoFabrics(t *testing.T) {
 			}
 			_, up := ranks[0].Striped(1)
 			require.False(t, up)
-			const why = ", not striped: there is no second adapter in a fabric of both that works"
+			const why = ", not striped: no second working adapter is in a common fabric"
 			require.Equal(t, name == "islands", strings.Contains(ranks[0].Explain(1), why), ranks[0].Explain(1))
 			closeAll(t, ranks)
 		})

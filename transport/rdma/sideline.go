@@ -18,7 +18,7 @@ type sideWanted struct {
 	used *link
 }
 
-var errNoSide = errors.New("there is no second adapter in a fabric of both that works")
+var errNoSide = errors.New("no second working adapter is in a common fabric")
 
 // askSide requests a side connection. At both ends, it uses another rail than the connection in
 // use.

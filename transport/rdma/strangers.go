@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// Strangers counts the connection requests that were rejected, and the rejections that did not
-// verify. The provider itself counts connections whose data is not its protocol, and requests for
-// which its backlog had no room. Any goroutine may read the counters.
+// Strangers counts the connection requests that were rejected, the first messages without a valid
+// proof, and the rejections that did not verify. The provider itself counts connections whose data is
+// not its protocol, and requests for which its backlog had no room. Any goroutine may read the counters.
 type Strangers struct {
 	// OtherJob counts records of another job. Unproved counts records whose tag does not verify,
 	// and first messages without a valid proof. Foreign counts requests without a record, and

@@ -120,7 +120,7 @@ func (s *supervision) yield() {
 	}
 }
 
-// stop ends all actors.
+// stop stops the actors of connections and shuts the actor system down.
 func (s *supervision) stop() error {
 	s.struck = true
 	if s.system == nil {

@@ -46,7 +46,8 @@ const (
 	createAll
 )
 
-// bytes returns n bytes at off. If the bytes do not lie in one span, bytes does what create says.
+// bytes returns n bytes at off. If the bytes do not lie in one span, the argument create says what bytes
+// does.
 func (a *localArena) bytes(off uint64, n int, create creation) ([]byte, error) {
 	if n == 0 {
 		return []byte{}, nil

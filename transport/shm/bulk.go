@@ -57,8 +57,8 @@ type bulkOp struct {
 	// operation directly, so that the owner has not checked the key for these bytes.
 	restart, readDirectly bool
 	// idle counts the steps in which this rank waited for the owner: in a staged operation, the
-	// consecutive steps without an answer. stalled is true if the owner has stopped in the middle of
-	// its copy, see stall.
+	// consecutive steps without an answer. stalled is true if the owner seems to be stopped in the
+	// middle of its copy, see stall.
 	idle    int
 	stalled bool
 	// begun is true when the copying method has been chosen and stored in the field way. The field
@@ -239,7 +239,7 @@ func (op *bulkOp) fail(err error) {
 	op.err = op.e.t.failure(op.verb.String(), op.e.peer, err)
 }
 
-// step advances one operation by at most left bytes.
+// step advances one operation. It copies at most about *left bytes, and subtracts their number from *left.
 func (t *Transport) step(op *bulkOp, left *int) {
 	switch {
 	case op.key.Token == tokenArena:

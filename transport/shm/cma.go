@@ -186,9 +186,9 @@ func (op *bulkOp) listed() bool {
 
 // directFailed handles the failure of a direct copy. err is nil if the call succeeded and copied no
 // bytes. If the memory does not exist, the operation gets ErrBadKey. Any other error means that
-// permission was withdrawn or that the process has ended. If permission was withdrawn, the rest of
-// the operation goes through staging buffers. If the process has ended, the operation ends when the
-// loss is reported.
+// permission was withdrawn or that the process has ended. If permission was withdrawn, the operation
+// continues through staging buffers; a shared or piped Get begins again. If the process has ended, the
+// operation ends when the loss is reported.
 func (t *Transport) directFailed(op *bulkOp, err error) {
 	switch {
 	case err == nil || errors.Is(err, syscall.EFAULT):

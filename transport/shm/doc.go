@@ -28,11 +28,13 @@
 // If the key names arena memory, Get and Put copy directly from or to the peer's arena.
 // For other memory (private memory) they use process_vm_readv and process_vm_writev, if a probe shows
 // that these calls work. Otherwise Get and Put copy through staging buffers, which both sides fill
-// and empty in their Polls. If the calls work, a Get of 32 KiB or more from private memory uses one
-// of three methods, chosen by the times measured for its size (tuner.go):
+// and empty in their Polls. Between ranks of one process, Get and Put copy private memory directly.
+// If the calls work, a Get of 32 KiB or more from private memory uses one of three methods, chosen
+// by the times measured for its size (tuner.go):
 //
 //	alone   the reader copies with process_vm_readv
-//	shared  the owner, if it polls, also copies, from the back with process_vm_writev
+//	shared  (from 64 KiB on) the owner, if it polls, also copies, from the back with
+//	        process_vm_writev
 //	piped   the owner, if it polls, fills staging buffers and the reader empties
 //	        them; the reader copies directly the pieces that the owner does not fill
 //
@@ -41,8 +43,8 @@
 //
 // The two system calls name a process by its ID, which the kernel can reuse after the process was
 // reaped. A word of random bits in the private memory of a peer proves that the ID still names the
-// peer. The word is checked after a read and before a write. After the loss of the peer is known,
-// this rank copies no data by these calls.
+// peer. The word is checked after a read and before a write, unless the last check was less than 10 ms
+// ago. After the loss of the peer is known, this rank copies no data by these calls.
 //
 // # Waking
 //

@@ -15,8 +15,8 @@ type loss struct {
 	// sent are still handed over, and the memory that the peer used is free. If reaped is false,
 	// the peer may live, and its messages are discarded.
 	reaped bool
-	// end is the tail of the inbox when the loss became known. The positions of all records of
-	// the peer are less than end.
+	// end is the tail of the inbox when the loss became known. If the peer is reaped, the positions of
+	// all its records are less than end.
 	end uint64
 }
 

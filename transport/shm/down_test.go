@@ -48,8 +48,8 @@ func TestGivenUpKeepsItsRing(t *testing.T) {
 	}
 }
 
-// Staging buffers to which a lost peer may still write, because it has taken their tickets, are not reused until the peer
-// is reaped.
+// Staging buffers to which a lost peer may still write, because it has taken their tickets, are not reused until the
+// peer is reaped.
 func TestBuffersOfTheReaped(t *testing.T) {
 	const n = 1 << 20
 	ts := local(t, 4, true)

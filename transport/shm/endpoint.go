@@ -43,8 +43,8 @@ type endpoint struct {
 	// number is the number of the ring, valid if ring.words is not nil.
 	number int
 	// sent counts the messages that this endpoint has sent through the inbox. When it reaches
-	// ringAfter, the endpoint tries to take a ring. If no ring is free, sent is set to
-	// ringAfter-ringRetry.
+	// ringAfter, the endpoint tries to take a ring. If no ring is free, or if the endpoint returns its
+	// ring, sent is set to ringAfter-ringRetry.
 	sent int
 	// introduced is true when the peer's header has been read and found valid.
 	introduced bool

@@ -67,11 +67,12 @@ func (e *endpoint) leaveInbox() {
 	}
 }
 
-// returnRing moves the lane back into the inbox, as the peer has requested in its alert word. It
-// announces the move by a kindReturn record, which is the last record in the ring. If the ring has
-// no room for the record, a later call moves the lane. The peer itself clears its request when it
-// reads the record. This rank must not clear the request: if this rank were stopped before it clears
-// the request, it might later clear a request to the ring's next writer.
+// returnRing moves the lane back into the inbox. The peer has requested this in its alert word, or this
+// rank closes. returnRing announces the move by a kindReturn record, which is the last record in the
+// ring. If the ring has no room for the record, a later call moves the lane, unless this rank closes.
+// The peer itself clears its request when it reads the record. This rank must not clear the request: if
+// this rank were stopped before it clears the request, it might later clear a request to the ring's
+// next writer.
 func (e *endpoint) returnRing() {
 	if e.ring.words == nil || e.ring.put(kindReturn, transport.Header{}, nil) != written {
 		return

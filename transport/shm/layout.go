@@ -3,8 +3,8 @@ package shm
 import "github.com/gorun-hpc/gorun/internal/flight"
 
 // The range of a rank begins with its control area. Offsets are in bytes from
-// the start of the range. Words that one side writes and another side polls do
-// not share a cache line with words of another writer.
+// the start of the range. Each offset in the table begins a cache line, so that
+// writes to fields at different offsets do not change the same cache line.
 //
 //	offset     bytes    what                                     written by
 //	0          64       identity: magic, version, pid, cookie    owner

@@ -8,7 +8,8 @@ import "sync/atomic"
 // of a ring causes sixteen page faults on either side. On a larger node pages are allocated when
 // they are touched, because it is not known which pairs will exchange messages.
 
-// small reports whether every pair of ranks of the node can have a ring.
+// small reports whether the ranks are processes that use this transport, and every pair of ranks of the
+// node can have a ring.
 func (t *Transport) small() bool {
 	return t.node.locals == nil && !t.cfg.Alone && t.node.ranks-1 <= ringsPerRank
 }

@@ -169,7 +169,7 @@ func (t *Transport) restarted(op *bulkOp) bool {
 	return true
 }
 
-// withdraw takes the tickets of all pieces of an operation back that the owner has not taken.
+// withdraw takes back those tickets of an operation that the owner has not taken.
 func (t *Transport) withdraw(op *bulkOp) {
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == op {
@@ -362,8 +362,8 @@ func (t *Transport) dropTickets(op *bulkOp, reaped bool) {
 	op.pieces = 0
 }
 
-// reap makes the buffers usable again that dropTickets withheld because of the peer e. The peer is
-// reaped, so it cannot write to the buffers any more.
+// reap makes those buffers usable again that dropTickets has withheld because of the peer e. The peer
+// is reaped, so it cannot write to the buffers any more.
 func (b *bulk) reap(e *endpoint) {
 	for k := range b.tickets {
 		if b.tickets[k].lost == e {

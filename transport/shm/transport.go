@@ -23,8 +23,8 @@ type Config struct {
 	// DisableCMA makes bulk operations on private memory go through staging buffers, as if
 	// process_vm_readv were forbidden.
 	DisableCMA bool
-	// DisableMembarrier makes senders to this rank publish with a fence, as if membarrier
-	// were forbidden.
+	// DisableMembarrier makes this rank, and the senders to this rank, publish with a fence, as if
+	// membarrier were forbidden.
 	DisableMembarrier bool
 	// Alone is true if only this rank's own process rings this rank, because no other rank of the
 	// node sends to it by this transport. If Alone is true, the rank's goroutines sleep without
@@ -256,9 +256,9 @@ func (t *Transport) failure(op string, peer int, err error) error {
 	return &transport.OpError{Op: op, Transport: "shm", Peer: peer, Err: err}
 }
 
-// Expose implements transport.Transport. It makes no system call, except that one call reads the
-// system's settings of huge pages. The key of a slice in the arena contains the offset of the slice
-// in the arena.
+// Expose implements transport.Transport. It makes no system call, except that the first Expose of a
+// long slice may read the system's settings of huge pages. The key of a slice in the arena contains the
+// offset of the slice in the arena.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)

@@ -25,7 +25,7 @@ var bulkRules = []rule{
 }
 
 // bulkSizes are lengths in bytes around the sizes of pages, of the pieces of a copy, and of the
-// 1 MiB that a Poll copies.
+// 1 MiB that one Poll of transport/shm copies.
 var bulkSizes = []int{0, 1, 7, 8, 63, 4095, 4096, 4097, 65536 + 3, 1<<20 - 1, 1 << 20, 3<<20 + 17}
 
 // margin is the number of bytes on each side of a target that must not change.

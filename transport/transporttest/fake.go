@@ -63,7 +63,8 @@ type FakeOptions struct {
 	// FetchAdd and Handover of Caps are false.
 	ConnectPolls int
 	// FailRate is the probability that a Get, Put or FetchAdd completes with FailError (nil means ErrFault). A
-	// failed Get leaves rubbish in its destination. A failed Put writes a part of its source.
+	// failed Get leaves rubbish in the second half of its destination. A failed Put writes only the first half of
+	// its source.
 	FailRate  float64
 	FailError error
 	// AllowStale permits the use of a Key after Conceal. It also permits Conceal of memory that a living peer is
@@ -101,9 +102,9 @@ func (o FakeOptions) withDefaults() FakeOptions {
 	return o
 }
 
-// Fake connects the ranks of one process in memory. Only one goroutine at a time may call the transport of a
-// rank, as the contract requires; different goroutines may call the transports of different ranks. If the caller
-// violates the contract, the fake panics.
+// Fake connects the ranks of one process in memory. As the contract requires, only one goroutine at a time may call
+// the methods of a rank's transport other than MarkDown; different goroutines may call the transports of different
+// ranks. If the caller violates the contract, the fake panics.
 type Fake struct {
 	options FakeOptions
 

@@ -47,9 +47,9 @@ func (e *fakeEndpoint) stands() bool {
 // connecting reports whether the connection needs Polls to be established.
 func (e *fakeEndpoint) connecting() bool { return e.asked && !e.stands() }
 
-// admit returns nil if an operation may begin: the peer is not lost, the connection is established and there is
-// no storm. Otherwise it returns the error of the operation. The first call requests the connection. The caller
-// holds the fabric's lock.
+// admit returns nil if an operation may begin. Otherwise it returns the error of the operation, because one of the
+// two ranks is closed, the loss of the peer was reported, the connection is not established, or there is a storm.
+// The first call for living ranks requests the connection. The caller holds the fabric's lock.
 func (e *fakeEndpoint) admit(op string) error {
 	t, o := e.from, &e.from.fabric.options
 	state := t.peers[e.peer]
@@ -196,7 +196,7 @@ func (e *fakeEndpoint) reads() int {
 }
 
 // checkStale panics if an operation names memory that is concealed now. It does not panic if one of the two
-// ranks counts the other as lost.
+// ranks counts the other as lost, or if FakeOptions.AllowStale is true.
 func (e *fakeEndpoint) checkStale(op *operation) {
 	t, owner := e.from, e.from.fabric.ranks[e.peer]
 	ended := op.key.Token > arenaToken && op.key.Token <= arenaToken+owner.exposures && owner.exposed[op.key.Token] == nil

@@ -21,7 +21,7 @@ var lossRules = []rule{
 	{"ClosedTransportSaysSo", 2, testClosed},
 }
 
-// errReaped is the cause of every loss that the suite makes.
+// errReaped is the cause that most tests of the suite pass to MarkDown.
 var errReaped = errors.New("reaped by the suite")
 
 func testMarkDown(r *rig) {

@@ -92,9 +92,9 @@ func (t *fakeTransport) Expose(b []byte, access transport.Access) (transport.Key
 	return transport.Key{Addr: token * regionAddr, Token: token}, nil
 }
 
-// Conceal implements transport.Transport. Later operations on the memory fail with ErrBadKey. If an operation
-// on the memory is in progress, the caller violates the contract. Conceal then panics if FakeOptions.AllowStale
-// is false.
+// Conceal implements transport.Transport. Later operations with the key fail with ErrBadKey if
+// FakeOptions.AllowStale is true, and panic otherwise (see checkStale). If an operation on the memory is in
+// progress, the caller violates the contract. Conceal then panics if AllowStale is false.
 func (t *fakeTransport) Conceal(k transport.Key) error {
 	defer t.guard.leave(t.guard.enter("Conceal"))
 	t.fabric.mu.Lock()

@@ -33,8 +33,8 @@ type operation struct {
 	alone bool
 	// fails is true if the fake will make the operation fail.
 	fails bool
-	// carried is true when the operation has been executed, with the results value and err. done is true when
-	// its completion has been delivered to the handler.
+	// carried is true when the operation has been executed, with the results value and err. done is true from
+	// the moment at which its completion is passed to the handler.
 	carried, done bool
 	value         uint64
 	err           error

@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// trafficRules are the tests in which all ranks send messages and issue Gets at the same time. Each rank has a
-// goroutine of its own.
+// trafficRules are the tests in which all ranks exchange messages at the same time. In one of them, the ranks also
+// issue Gets. Each rank has a goroutine of its own.
 var trafficRules = []rule{
 	{"FloodFromManyKeepsEachOrder", 8, testFlood},
 	{"AllToAllOfRandomSizes", 6, testAllToAll},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,8 +30,8 @@ var (
 	MessageRate = Counts{1000, 100, 100, 10}
 )
 
-// Options contains the values of the flags that benchmarks share. Define defines -json. The methods
-// With define the other flags, for the benchmarks that use them.
+// Options contains the values of the flags that benchmarks share. Define defines -json. The methods whose
+// names begin with With define the other flags, for the benchmarks that use them.
 type Options struct {
 	Title      string // names the benchmark in the table
 	Sizes      []int  // in bytes
@@ -52,7 +51,7 @@ func Define(title string) *Options {
 	return o
 }
 
-// WithSizes defines -m. Sizes without the flag are sizes.
+// WithSizes defines -m. The argument sizes is the value of -m if the user does not give this flag.
 func (o *Options) WithSizes(sizes string) *Options {
 	usage := fmt.Sprintf("message `sizes` in bytes: min:max in powers of two, or a list 8,1024 (default %s)", sizes)
 	flag.Func("m", usage, func(s string) error {
@@ -64,7 +63,7 @@ func (o *Options) WithSizes(sizes string) *Options {
 	return o
 }
 
-// WithCounts defines -i and -x. Loops returns counts without these flags.
+// WithCounts defines -i and -x. If the user gives neither flag, Loops returns numbers from the argument counts.
 func (o *Options) WithCounts(counts Counts) *Options {
 	o.counts = counts
 	flag.IntVar(&o.Iterations, "i", 0, "timed `iterations` per size (default: as OSU, by size)")
@@ -127,13 +126,16 @@ func (o *Options) Parse() {
 	o.Sizes = roundUp(o.Sizes, widths[o.Type])
 }
 
-// roundUp returns the sizes rounded up to multiples of width, without equal neighbours.
+// roundUp returns the sizes rounded up to multiples of width. It omits a size that becomes equal to the one before it.
 func roundUp(sizes []int, width int) []int {
 	rounded := make([]int, 0, len(sizes))
-	for _, size := range sizes {
-		rounded = append(rounded, (size+width-1)/width*width)
+	for i, size := range sizes {
+		up := (size + width - 1) / width * width
+		if i == 0 || up != rounded[len(rounded)-1] || size == sizes[i-1] {
+			rounded = append(rounded, up)
+		}
 	}
-	return slices.Compact(rounded)
+	return rounded
 }
 
 // Loops returns the numbers of timed and of warm-up iterations for a size.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Client is the connection of one process to its launcher. Its methods are called from one
-// goroutine at a time.
+// Client is the connection of one process to its launcher. Its methods are called from one goroutine at a
+// time, except that Abort may be called during Wait.
 type Client struct {
 	conn io.ReadWriteCloser
 	in   *bufio.Reader

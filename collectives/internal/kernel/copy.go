@@ -2,8 +2,8 @@ package kernel
 
 import "github.com/gorun-hpc/gorun/internal/processor"
 
-// cachedMax is the largest length in bytes of a block with which the buffers of all ranks usually fit into the caches
-// (docs/adr/0067).
+// cachedMax is the largest number of bytes that Copy copies through the caches. If blocks are no longer than this, the
+// buffers of all ranks usually fit into the caches (docs/adr/0067).
 const cachedMax = 2 << 20
 
 // Copy copies like the builtin copy, but does nothing if dst and src begin at the same byte. It returns

@@ -120,7 +120,8 @@ func (p Parts) Shared() (i, j int, found bool) {
 // end returns the offset of the end of block i, in bytes.
 func (u *uneven) end(i int) int { return u.displs[i] + u.counts[i] }
 
-// Even reports whether the blocks have equal lengths and follow each other.
+// Even reports whether p is a result of Equal or the zero Parts: then the blocks have equal lengths and follow each
+// other.
 func (p Parts) Even() bool { return p.uneven == nil }
 
 // Count returns the length of block i in bytes.

@@ -13,7 +13,8 @@
 // All members call the same operations in the same order. So they agree on numbers without
 // communication. A small operation has one number, which is called its step. Each segment of a large
 // operation has a number. Every word that a rank waits for holds such a number and only grows.
-// Therefore no word is ever reset, and no operation ends with a barrier.
+// Therefore no word is ever reset, and no operation ends with a barrier. (But a member that has exposed its private
+// memory waits until the other members have read it.)
 //
 // A part has several buffers, which are used in turn. Before a rank writes a buffer again, all other
 // ranks must have finished with the contents of the buffer. If every rank waits for every other rank

@@ -16,10 +16,10 @@ type Config struct {
 	// cache miss.
 	Crowded bool
 	// Segment is the length in bytes of the segments of large operations, a
-	// multiple of 64. If it is 0, the length depends on the number of members.
+	// multiple of 64. If it is 0, the length depends on the number of members and on Crowded.
 	Segment int
 	// Slots is the number of small operations by which a member may be ahead of the others. It is a
-	// power of two and at least 4. If it is 0, the number depends on the number of members.
+	// power of two and at least 4. If it is 0, the number depends on the number of members and on Crowded.
 	Slots int
 	// Reader reads other members' private memory; nil if that is impossible.
 	Reader Reader
@@ -213,7 +213,7 @@ func (g *Group) slot(q int, n uint64) *slot {
 }
 
 // locate fills in slots[q]. It is called at the first use of the buffers of member q, because the tables of many
-// members take memory that a rank which only waits in barriers does not need: 84 KiB in a group of 64.
+// members take memory that a rank which only waits in barriers does not need: about 80 KiB in a group of 64.
 func (g *Group) locate(q int) []slot {
 	slots := make([]slot, g.plan.slots)
 	for i := range slots {

@@ -4,7 +4,8 @@ package node
 // power of two. With several slots a root can run ahead of its readers. If each member has a
 // processor, such a root seldom has to fetch the cache lines with the done words from the readers'
 // processors. If members share processors, a member executes many operations in a time slice. A part
-// has more than slotsMin slots only if the slots of all parts together have at most slotsBytes bytes.
+// has more than slotsMin slots only if members share processors and the slots of all parts together have
+// at most slotsBytes bytes.
 const (
 	slotsMin   = 16
 	slotsMax   = 64

@@ -37,7 +37,8 @@ const (
 type MismatchError struct {
 	Member, Other int
 	Mine, Theirs  Call
-	// Number is the number of the call: the first call of Enter has number 1.
+	// Number is the number of the call: the first call of Enter has number 1 plus the argument of Begin, if Begin was
+	// called before.
 	Number uint64
 	// Here and There are the source lines of Member's and Other's call. There is empty if Other has not
 	// detected the mismatch yet.

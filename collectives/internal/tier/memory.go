@@ -27,7 +27,7 @@ func NewMemory(p message.Peer, g *node.Group, crowded, cramped bool) *Memory {
 }
 
 // fewRanks is the largest number of members at which, in a small AllReduce, every member reads the contributions of
-// all others.
+// all others, if each member has a processor.
 const fewRanks = 8
 
 // Barrier implements Tier.

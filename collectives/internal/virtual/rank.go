@@ -367,7 +367,7 @@ func (r *Rank) finish(err error) {
 const firstPage = 4096
 
 // recovered turns a memory fault of the rank's body into ErrTouched, because buffers without payload
-// have no memory. A fault near address 0 and any other panic continue as a panic.
+// have no memory. It ends a panic of errStopped. A fault near address 0 and any other panic continue as a panic.
 func (r *Rank) recovered() {
 	p := recover()
 	if p == nil {

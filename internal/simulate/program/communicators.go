@@ -112,7 +112,7 @@ func (s *colonies) dup(c *colony) error {
 	return err
 }
 
-// split splits a communicator into one or two communicators. Some members may be in neither of them.
+// split splits a communicator into at most two communicators. Some members may be in neither of them.
 func (s *colonies) split(c *colony) error {
 	var parts [2][]int
 	color := make(map[int]int)

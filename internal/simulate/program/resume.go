@@ -14,7 +14,7 @@ import (
 
 // Resume is a program of steps whose result depends on the states of all ranks and on the order of the steps.
 // Each step has messages, collective operations, and one more operation such as a request to an actor.
-// Package checkpoint saves the state after some steps. Up to four ranks die. A death may also occur while the
+// Package checkpoint saves the state after some steps. Ranks die up to four times. A death may also occur while the
 // other ranks are already in the next generation. The result must be the same as the result of a sequential
 // computation.
 func Resume() simulate.Program {

@@ -11,8 +11,8 @@
 //	     /      |      \
 //	    h0      h1      h2      10.77.0.1, .2, .3/24 and fd77::1, ::2, ::3/64 on eth0
 //
-// A cluster needs root, iproute2 and util-linux. SSH also needs openssh-server. If one of these is missing, the
-// test is skipped with a message that names the missing part. No process is left behind, even if the test is
-// killed: when the thread that started the first process of a host ends, the kernel kills that process, and all
-// other processes of the host end with it.
+// A cluster needs root, iproute2 and util-linux. SSH also needs openssh-server and openssh-client. If one of these
+// is missing, the test is skipped with a message that names the missing part. No process is left behind, even if
+// the test is killed: when the thread that started the first process of a host ends, the kernel kills that process,
+// and all other processes of the host end with it.
 package nscluster

@@ -3,7 +3,7 @@
 // and no RDMA driver.
 //
 //	g := rdmavm.Start(t, rdmavm.Config{Share: dir})   // or t.Skip
-//	out, status := g.Run("rping -c -a 10.9.1.1 -C 5")
+//	out, status, err := g.Run("rping -c -a 10.9.1.1 -C 5")
 //
 //	this machine                      guest (QEMU, emulated: no /dev/kvm)
 //	  127.0.0.1:Port(7) ------------> eth0 10.0.2.15:7

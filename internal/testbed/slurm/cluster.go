@@ -105,7 +105,7 @@ func (c *Cluster) Await(what string, is func() bool) {
 	for late := time.Now().Add(patience); !is(); time.Sleep(poll) {
 		if time.Now().After(late) {
 			state, _ := c.Command("sh", "-c", "sinfo; squeue; ps -ef").CombinedOutput()
-			c.tb.Fatalf("slurm: after %v it is not so that %s\n%s", patience, what, state)
+			c.tb.Fatalf("slurm: waited %v in vain: %s\n%s", patience, what, state)
 		}
 	}
 }

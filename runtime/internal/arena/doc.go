@@ -26,6 +26,6 @@
 // Contents are not cleared, except by AllocZeros: a lease starts with the contents that
 // the last holder of its memory left.
 //
-// Any goroutine may call any method. All methods take one mutex. It is a leaf in the
+// Any goroutine may call any method. All methods except Key take one mutex. It is a leaf in the
 // order of locks: while it is held, only the transport.Arena is called.
 package arena

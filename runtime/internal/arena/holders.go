@@ -89,8 +89,9 @@ func (a *Arena) Regain(given Lease) (Lease, error) {
 }
 
 // Return ends the hold of rank on the memory at off, which was given to rank. It is called when a
-// peer sends a release. off is not trusted: if no lease begins at off or rank does not hold it, the
-// error is ErrNoLease or ErrNotHeld, and nothing changes.
+// rank returns the memory, or when the engine has transferred the bytes instead of handing them over. off
+// is not trusted: if no lease begins at off or rank does not hold it, the error is ErrNoLease or
+// ErrNotHeld, and nothing changes.
 func (a *Arena) Return(off uint64, rank int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

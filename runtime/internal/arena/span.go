@@ -230,9 +230,10 @@ func (h *heap) best(n int, t temperature) *span {
 	return found
 }
 
-// gather makes a span of n bytes from adjacent free spans of different temperatures. Of several such runs of pages it uses
-// the run with the most hot bytes. It returns nil if there is no such run, or if every such run has fewer hot bytes than
-// least. Pages that are not needed stay free: cold ones at the beginning of the run, otherwise those at its end.
+// gather makes a span of n bytes from adjacent free spans, which may have different temperatures. Of several such
+// runs of spans it uses the run with the most hot bytes. It returns nil if there is no such run, or if every such
+// run has fewer hot bytes than the argument least. Pages that are not needed stay free: cold ones at the beginning
+// of the run, otherwise those at its end.
 func (h *heap) gather(chunks []*chunk, n, least int) *span {
 	start, warmest, excess := -1, least-1, 0
 	for _, c := range chunks {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Attend waits until the channel ended is closed, without polling. Another goroutine polls for the messages of the
-// operation and finishes it. If both goroutines polled, every message would cost two switches between them.
+// Attend waits without polling until the channel in its argument is closed. Another goroutine polls for the messages
+// of the operation and finishes it. If both goroutines polled, every message would cost two switches between them.
 // Blocked lists the wait as a wait for the operation of h.
 func (h Handle) Attend(ended <-chan struct{}) {
 	if h.request == nil || closed(ended) {
@@ -22,8 +22,8 @@ func (h Handle) Attend(ended <-chan struct{}) {
 	}
 }
 
-// attend adds a wait of Attend to Engine.blocked, and waits until the channel ended is closed. since is the time at
-// which the wait began.
+// attend adds a wait of Attend to Engine.blocked, and waits until the channel in the argument ended is closed. since
+// is the time at which the wait began.
 func (e *Engine) attend(h Handle, ended <-chan struct{}, from *roll, since time.Time) {
 	e.lock()
 	defer e.unlock()

@@ -73,7 +73,8 @@ const lingerPolls = 1000
 // drain polls until two polls in a row find nothing. While Gets or Puts are under way, it polls until
 // lingerPolls polls in a row find nothing. If it stopped earlier, a computing goroutine could run,
 // and the transfer would stop for a whole time slice. drain releases the lock when other goroutines
-// wait for it.
+// wait for it, and between empty polls while Gets or Puts are under way. It returns early when
+// Token.Drains returns false.
 func (e *Engine) drain() {
 	for empty := 0; empty < 2 || e.moving > 0 && empty < lingerPolls; {
 		if e.poll(pollBudget) > 0 {

@@ -7,7 +7,8 @@ import (
 
 // Blocked is an operation for which a goroutine has waited for some time.
 type Blocked struct {
-	// Op names the operation: "receive", "send", "probe", or the argument what of Await.
+	// Op names the operation, such as "receive", "send" or "probe". For Await and AwaitCredit, it is the
+	// argument what.
 	Op string
 	// Await reports whether the goroutine waits in Await, AwaitCredit or Serve, and not for a
 	// message. If Await is true, Peer and Tag are -1, and Context and Bytes have no meaning. Serves
@@ -24,7 +25,7 @@ type Blocked struct {
 	// goruntime.CallersFrames. It is empty if the goroutine has neither slept nor parked yet.
 	Stack []uintptr
 	// Since is the time at which the first polls ended without result, about a microsecond after the
-	// start of the operation.
+	// start of the wait. For a wait of Handle.Attend, which does not poll, it is the start of the wait.
 	Since time.Time
 	// Bytes is the length of the caller's buffer.
 	Bytes int

@@ -48,7 +48,7 @@ func (e *Engine) unqueue(r *Request) {
 
 // arriveWithdraw handles the request of a peer to forget an envelope. If no receive has matched the
 // envelope, arriveWithdraw removes the envelope and confirms the removal. If the envelope is matched,
-// or was dropped because the peer was lost, arriveWithdraw does nothing.
+// or was dropped because its context was closed (Engine.drop), arriveWithdraw does nothing.
 func (e *Engine) arriveWithdraw(p *peer, id uint32) {
 	if g := p.awaited(id); g != nil {
 		e.match.take(g)

@@ -37,7 +37,7 @@
 // Engine.mu guards everything, transports included. Its type mutex belongs to this package. On amd64
 // and arm64, Unlock of this type is a release store without a locked instruction (docs/adr/0008).
 // Every call of the engine unlocks mu by a deferred call, so mu is also unlocked after a panic. A
-// panic in a transport or in a wait ends the engine (guard.go).
+// panic in Poll or Send of a transport, or in a wait, ends the engine (guard.go).
 //
 // A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until
 // the poller completes their request or passes the token on. When no goroutine waits, a background

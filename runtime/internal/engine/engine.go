@@ -26,14 +26,15 @@ type Config struct {
 	Sleeper transport.Sleeper
 	// Wait is the policy of waiting goroutines.
 	Wait WaitPolicy
-	// UnexpectedBudget bounds the memory in bytes for unexpected messages of all peers. It must be
-	// the same on all ranks. The default is 64 MiB.
+	// UnexpectedBudget bounds the credit in bytes that the unexpected messages of all peers consume
+	// (see the package comment). It must be the same on all ranks. The default is 64 MiB.
 	UnexpectedBudget int64
 	// ChunkBytes is the maximum length in bytes of one Get or Put. The default is 64 MiB.
 	ChunkBytes int
-	// Allocate returns n bytes of memory for a message that RecvMessage receives, or an error
-	// if there is no memory. n was announced by a peer and is not trusted. Allocate is called
-	// without the engine's lock. nil means Go's heap, for up to 1 GiB.
+	// Allocate returns n bytes of memory for a message that RecvMessage receives, or an error if there is no
+	// memory. It is called only if n exceeds directMax and the bytes are still at the sender (memory.go). n was
+	// announced by a peer and is not trusted. Allocate is called without the engine's lock. nil means Go's
+	// heap, for up to 1 GiB.
 	Allocate func(n int) ([]byte, error)
 	// TypeName returns the text of a Type of this rank. nil means the decimal number. TypeName is
 	// called with the engine's lock held and must not call the engine.
@@ -42,9 +43,9 @@ type Config struct {
 	// the contexts in which the loss ends receives from AnySource. nil means that every peer
 	// belongs to every context. Member is called with the engine's lock held.
 	Member func(context uint32, peer int) bool
-	// Lost is called once for every peer that is down. Lost has to reclaim the memory that was
-	// handed over to the peer, but not before the peer's process has ended. Lost is called with the
-	// engine's lock held and must not call the engine. It may be nil.
+	// Lost is called once for every peer that is lost, but not for a peer that cannot be reached. Lost has to
+	// reclaim the memory that was handed over to the peer, but not before the peer's process has ended. Lost is
+	// called with the engine's lock held and must not call the engine. It may be nil.
 	Lost func(peer int, cause error)
 	// Release is called when a rank, the argument holder, returns memory of this rank that was
 	// handed over to it. It is also called when the engine has transferred the bytes of the memory
@@ -119,9 +120,9 @@ type Engine struct {
 	// anyPeer describes the rank for which a wait for AnySource waits. It is Remote until the engine has an
 	// endpoint that implements transport.Scheduled, and then Unknown.
 	anyPeer progress.Peer
-	// within counts the calls of transports and the waits that are under way; one of them may be
-	// nested in another. If a panic ends one of them, unlock finds that within is above 0, and ends
-	// the engine.
+	// within counts the waits, the calls of Poll and Send, and the calls of locked that are under way; one of
+	// them may be nested in another. If a panic ends one of them, unlock finds that within is above 0, and
+	// ends the engine.
 	within int32
 	// silent is set when the transports must not be polled and must not get frames any more. Close
 	// sets it, because the caller of Close then closes the transports. wreck sets it after a panic.
@@ -135,7 +136,7 @@ type Engine struct {
 	backlog    []*peer             // peers with queued frames or transfers, which drive continues after a poll
 	moving     int                 // Gets and Puts under way
 	rounds     uint                // polls so far; every eighth poll looks at all transports
-	handled    uint64              // arrivals that polls have found
+	handled    uint64              // sum of the results of Transport.Poll
 	body       [clearanceSize]byte // of a frame under construction
 
 	requests *Request // free lists
@@ -143,13 +144,13 @@ type Engine struct {
 	waiters  *waiter
 
 	token     progress.Token // which goroutine polls, sleeps, is parked and is woken
-	blocked   waiterList     // goroutines that wait for long
+	blocked   waiterList     // goroutines that the method Blocked lists
 	probing   []*waiter      // goroutines that wait for an unexpected message
 	crediting []*waiter      // goroutines that wait for the credit of a stream
 	armed     bool           // the transports are armed: they ring on an arrival
 	idle      uint           // nonblocking calls in a row without result
 
-	deaths []int             // ranks that are down, in order
+	deaths []int             // ranks that were lost, in the order of the losses
 	acked  map[uint32]*acked // by context: the losses that the program has acknowledged
 	err    error             // the error of every operation, if not nil
 
@@ -197,13 +198,13 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// pollBudget is the maximum number of arrivals in one poll of a transport.
+// pollBudget is the maximum number of messages that arrive in one poll of a transport.
 const pollBudget = 64
 
-// poll polls the transports, each for up to budget arrivals, and sends open batches and queued
-// frames. If a transport has arrivals, poll skips the transports after it, except in every eighth
-// poll. It returns the number of arrivals, plus the number of queued frames, Gets and Puts that
-// have advanced. mu is held.
+// poll polls the transports, each for up to budget messages, and sends open batches and queued
+// frames. If the Poll of a transport has found work, poll skips the transports after it, except in every
+// eighth poll. It returns the sum of the results of Transport.Poll, plus the number of queued frames, Gets
+// and Puts that have advanced. mu is held.
 func (e *Engine) poll(budget int) int {
 	n := 0
 	if e.silent {
@@ -215,7 +216,7 @@ func (e *Engine) poll(budget int) int {
 	}
 	for i, t := range e.cfg.Transports {
 		if i > 0 && n > 0 && e.rounds%8 != 0 {
-			break // usually, only the first transport has arrivals
+			break // usually, only the first transport has work
 		}
 		m, err := t.Poll(e.handler, budget)
 		n += m

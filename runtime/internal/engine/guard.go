@@ -2,16 +2,17 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// Every call into the engine takes mu and releases it by a deferred unlock. So mu is released after
+// Every call into the engine that takes mu releases it by a deferred unlock. So mu is released after
 // every panic. Foreign code that is called under the lock may panic: transports, functions of
 // Config, actor receivers, functions of Await and Serve. Other causes of a panic are a fault in memory
 // of the program (debug.SetPanicOnFault) and the engine itself.
 //
 // A panic in a transport or in a wait leaves the poll token, and records of that transport, in
-// an unknown state. Engine.within counts the calls of transports and the waits that are under
-// way. unlock finds it above 0 only after a panic in one of them. Then unlock ends the engine:
-// every operation ends with ErrPanicked, and no transport is polled or gets frames any more. Gets
-// and Puts under way may continue for a while.
+// an unknown state. Engine.within counts the waits, the calls of Poll and Send, and the calls of locked
+// that are under way. It does not count calls of other methods of transports. unlock finds it above 0
+// only after a panic in one of the counted calls. Then unlock ends the engine: every operation ends with
+// ErrPanicked, and no transport is polled or gets frames any more. Gets and Puts under way may continue
+// for a while.
 
 // lock takes mu. If a poller holds mu, lock asks the poller by Engine.crowd to release it.
 func (e *Engine) lock() {

@@ -6,9 +6,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// message is the record of a message that arrived before a matching receive was posted, or that a
-// matched probe took. It holds the payload (eager) or the key of the sender's memory (RTS, handover). For a
-// message of this rank to itself, it may instead hold the request of the send (self) or the memory (local).
+// message is the record of a message that arrived before a matching receive was posted, that a matched
+// probe took, or that is being passed to its receive. It holds the payload (eager) or the key of the
+// sender's memory (RTS, handover). For a message of this rank to itself, it may instead hold the request of
+// the send (self) or the memory (local).
 type message struct {
 	links [shapesTotal]entry
 

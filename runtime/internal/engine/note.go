@@ -7,7 +7,7 @@ import (
 )
 
 // ofProgram reports whether a context is for messages of the user. The other contexts are for messages
-// of libraries and for control messages. Only the user's messages are recorded.
+// of libraries, for control messages, and for streams. Only the user's messages are recorded.
 func ofProgram(context uint32) bool { return context%flight.Contexts == 0 }
 
 // Recorder returns the recorder of the rank.

@@ -18,9 +18,9 @@ type peer struct {
 	caps transport.Caps
 
 	// eager is the length in bytes of the longest message that may take the fast path of Send and
-	// Isend. It is -1 while the peer is down or not connected, or while frames to it are queued. both
-	// takes its place while messages stream in both directions; it has a meaning only if eager is not
-	// negative.
+	// Isend. It is -1 while the peer is down or not connected, or while frames or a batch to it are
+	// waiting. both takes the place of eager while messages stream in both directions; both has a meaning
+	// only if eager is not negative.
 	eager     int
 	both      int
 	connected bool  // the transport has accepted a Send, so caps are final

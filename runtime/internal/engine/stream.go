@@ -39,8 +39,8 @@ type ActorMessage struct {
 	Type, ID uint32
 }
 
-// ActorReceiver receives the actor messages of all peers. The goroutine that polls calls its
-// methods with the engine's lock held, so they must not call the engine.
+// ActorReceiver receives the actor messages of all peers. Its methods are called with the engine's lock
+// held, mostly by the goroutine that polls, so they must not call the engine.
 type ActorReceiver interface {
 	// ActorMessage is called for each actor message that arrives. body is valid during the call.
 	// memory is arena memory that was handed over with the message, or nil. The actor receiver
@@ -62,7 +62,7 @@ type ActorReceiver interface {
 	Lost(peer int, cause error)
 }
 
-// Stream is the sending end of a stream of actor messages. Its fields belong to the engine.
+// Stream is the sending end of a stream of actor messages. Its fields except Owner belong to the engine.
 type Stream struct {
 	peer   *peer
 	number uint32

@@ -88,7 +88,8 @@ func (e *Engine) announce(p *peer, t Type) {
 }
 
 // agree reports whether theirs, a type of the peer, has the same layout as ours, a type of this
-// rank. It compares their texts, since the numbers of one rank mean nothing to another.
+// rank. If both types have texts, it compares the texts, because the numbers of such types mean nothing
+// to another rank. Otherwise, and for messages of this rank to itself, it compares the numbers.
 func (e *Engine) agree(p *peer, theirs, ours Type) bool {
 	if theirs == ours && theirs >= TypeLabel {
 		return true

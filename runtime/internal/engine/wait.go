@@ -13,8 +13,8 @@ import (
 type WaitPolicy = progress.Policy
 
 // wait waits until w is over. It returns nil on success. Otherwise it returns a *CancelError with the
-// cause of ctx, the error of w, or the error of the engine. After an error the caller may wait for w
-// again. mu is held on entry and return and released in between. Package progress decides which
+// cause of ctx or ErrInline, the error of w, or the error of the engine. After an error the caller may
+// wait for w again. mu is held on entry and return and released in between. Package progress decides which
 // goroutine polls and sleeps and which one is woken. The engine carries out these decisions.
 func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if w.over() {
@@ -288,7 +288,7 @@ func (e *Engine) park(w *waiter) {
 
 // arm arms every transport: the transport rings the Sleeper on the next arrival. If a transport
 // already has something to poll for, or if the engine was closed, arm returns false, and no transport
-// is armed. Before that, arm sends the open batches.
+// is armed. Unless the engine was closed, arm first sends the open batches.
 func (e *Engine) arm() bool {
 	if e.silent {
 		return false

@@ -29,7 +29,7 @@ type waiter struct {
 	from   key
 	stream *Stream
 
-	since time.Time     // when the first polls had ended without result
+	since time.Time     // when the first polls had ended without result; for Attend, the start of the wait
 	ch    chan struct{} // a value wakes the goroutine from a park
 
 	stack *[stackDepth]uintptr // call stack of the goroutine, in its first depth elements

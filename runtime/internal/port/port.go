@@ -46,8 +46,8 @@ type World interface {
 	// Guard runs fn. A panic of fn is treated as a panic of the rank.
 	Guard(fn func())
 
-	// Bytes returns the bytes of a message. It returns false if the message has ended, that is, if it was
-	// sent or released, and if its memory belongs to another World.
+	// Bytes returns the bytes of a message. It returns false if the message has ended, that is, was sent
+	// or released, or if the message belongs to another World.
 	Bytes(message any) ([]byte, bool)
 	// Give begins the handover of the memory of a message to a rank. Afterwards the memory is in
 	// flight (arena.Arena.Give). If the memory belongs to another rank, Give first replaces it by a

@@ -22,7 +22,8 @@
 //	         decides; Sleep after Arm; Park without the token; finally Done
 //
 // The driver releases its lock during Spin, Yield, Sleep and Park, and during Pause and Rest of the
-// background goroutine. It carries out everything else with the lock held. Before a sleep, the
+// background goroutine. It carries out everything else with the lock held, but a Poll of the background
+// goroutine consists of several polls, and the driver may release the lock between them. Before a sleep, the
 // order is: prepare the Sleeper, arm the transports, check the words of memory, check whether the
 // wait is over. Therefore no ring is lost.
 //

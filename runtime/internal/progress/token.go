@@ -222,7 +222,7 @@ func (t *Token) Close() Ready {
 	return Ready{Do: Resume}
 }
 
-// Wreck is the event that the goroutine with the token has panicked. The token is free afterwards.
+// Wreck is the event that a panic has ended the engine. The token is free afterwards.
 func (t *Token) Wreck() { t.state, t.holder = Free, nil }
 
 // claim gives w the token if w has it already, if the token is free, or if its holder sleeps. It

@@ -64,7 +64,7 @@ func (Gob[T]) Decode(b []byte, v *T) error {
 		s.Set(reflect.MakeSlice(s.Type(), 0, 0)) // the value was an empty slice; a nil slice is sent as formNil
 	}
 	if r.Len() > 0 {
-		return fmt.Errorf("%w: %d bytes behind the value", ErrMalformed, r.Len())
+		return fmt.Errorf("%w: %d bytes after the value", ErrMalformed, r.Len())
 	}
 	return nil
 }

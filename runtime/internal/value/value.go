@@ -202,7 +202,8 @@ func (c *coder[T]) odd(b []byte) error {
 	return nil
 }
 
-// TypeName returns the name of a type, with the import path of every package in it.
+// TypeName returns the name of a type. Packages in the name have their import paths, except inside
+// structs, functions, channels and interfaces without a name.
 func TypeName(t reflect.Type) string {
 	if t.Name() != "" {
 		if t.PkgPath() != "" {

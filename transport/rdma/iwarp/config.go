@@ -29,8 +29,8 @@ type Config struct {
 	// the peer's side of the connection. 0 means 5 s.
 	CloseTimeout time.Duration
 	// UserTimeout bounds the time for which data may stay unacknowledged, or wait because the receive
-	// window of the peer is full (TCP_USER_TIMEOUT). It is at least a millisecond. 0 means
-	// 20 s.
+	// window of the peer is full (TCP_USER_TIMEOUT). A time of less than a millisecond counts as a
+	// millisecond. 0 means 20 s.
 	UserTimeout time.Duration
 	// Pause is the time for which a peer of another implementation may be silent after this side has
 	// connected. After this time, this side sends a zero-length RDMA Write, up to three times. The

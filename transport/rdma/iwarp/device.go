@@ -27,7 +27,7 @@ const (
 	// linux/drivers/infiniband/sw/siw/iwarp.h). Linux's rdma_cm stores the length in 8 bits. If
 	// this side sends 253 bytes, Linux ends the connection and gives no reason. If this side sends
 	// 300 bytes in a reject, a Linux kernel with siw crashes. A peer may send up to 508 bytes of
-	// private data, the maximum of MPA.
+	// private data with an enhanced set-up, and 512 bytes otherwise, the maximum of MPA.
 	privateDataMax = 256 - mpa.EnhancedLength
 
 	// headroom is the length of the headers before the payload of an untagged segment.

@@ -13,9 +13,9 @@ import (
 type frameReader struct{ held []byte }
 
 // read reads the bytes that have arrived. As long as the frame is incomplete, it returns
-// mpa.ErrShort. Every other error is final: the error of ParseFrame, or ErrHungUp. If a read has
-// failed, the error wraps ErrHungUp and the operating system's error. The private data of the
-// returned frame is a part of held.
+// mpa.ErrShort. Every other error is final: the error of ParseFrame, ErrNotSealed if TLS has failed,
+// or ErrHungUp. If a read has failed, the error wraps ErrHungUp and the cause. The private data of
+// the returned frame is a part of held.
 func (r *frameReader) read(fd int, s *sealed) (mpa.Frame, error) {
 	for {
 		f, _, err := mpa.ParseFrame(r.held)

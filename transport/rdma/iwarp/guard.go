@@ -16,7 +16,7 @@ type guard uint8
 const (
 	// guardNone accepts everything.
 	guardNone guard = iota
-	// guardSend accepts zero-length Writes and Reads, one of which may be the RTR, a Terminate message,
+	// guardSend accepts zero-length Writes and Reads (one of them may be the RTR), a Terminate message,
 	// and one Send. After the Send it changes to guardShut.
 	guardSend
 	// guardShut accepts nothing.

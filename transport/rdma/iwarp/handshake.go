@@ -63,8 +63,8 @@ func (p *queuePair) open() {
 		p.nudges = 1
 		p.await()
 	}
-	// The error is ignored. It means that the depths are insufficient, and only the active side
-	// reports insufficient depths.
+	// The error is ignored. Without an answer, package verbs checks no depths, and the endpoint waits
+	// for this call. So Established does not fail here.
 	_ = p.config.Upcalls.Established(nil, p.local, p.remote)
 }
 

@@ -32,7 +32,7 @@ func (p *queuePair) look() packing.Pace {
 }
 
 // pack compresses the next n bytes of the current message. It returns nil and consumes no bytes if
-// compression does not save time.
+// these bytes are to be sent uncompressed.
 func (p *queuePair) pack(n int) []byte {
 	k := &p.tx.packer
 	if !p.agreed.Kin || !k.wants(n, p.look) {

@@ -54,8 +54,9 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	return true
 }
 
-// post writes a plain Send at once if there is nothing else to write. It returns false if the caller
-// has to call transmit, because post has not written the whole Send.
+// post writes the next request at once if the request is a plain Send and there is nothing else to
+// write. It returns false if the caller has to call transmit, because post has not written the whole
+// request.
 func (p *queuePair) post() bool {
 	t := &p.tx
 	if len(t.vector) > 0 || p.sealed != nil || t.blocked || t.held || t.rtr != 0 || t.message.active || p.rx.inbound.Len() > 0 {
@@ -115,7 +116,8 @@ func (p *queuePair) alone(payload []byte) []byte {
 	return b
 }
 
-// ahead returns the memory for the next read. In general ahead returns the staging memory. If the
+// ahead returns the memory for the next read. In general ahead returns the staging memory. After a
+// segment with a payload of bulkMin bytes or more, it returns only bulkHead bytes of this memory. If the
 // last read returned exactly one Send with more than copyMax bytes of payload, ahead expects
 // another such Send. In this case ahead returns the memory of the next posted receive, provided
 // that this receive has room for the headers. The payload of the next Send is then read directly to

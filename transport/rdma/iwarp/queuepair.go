@@ -209,8 +209,8 @@ func (p *queuePair) Disconnect() {
 	}
 	p.state = pairClosing
 	p.device.setTimer(&p.timer, p.device.config.CloseTimeout)
-	// The stream does not end within this call, because the write might fail. A failure must not be
-	// reported to the consumer from within a call of the consumer.
+	// The stream does not end within this call, because the write might fail. So Progress, and not
+	// this call, reports a failure.
 	p.device.later(p)
 }
 

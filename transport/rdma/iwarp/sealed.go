@@ -28,8 +28,8 @@ const (
 //
 //	writes     never block: ciphertext is appended to out, and flush sends it
 //	reads      fail with errAgain if there is no data; crypto/tls returns this error and does not keep it
-//	handshake  is one long call, so it has a goroutine of its own. This goroutine runs only while the
-//	           polling goroutine waits for it in the method step, so the adapter's lock protects it
+//	handshake  is one long call, so it has a goroutine of its own. This goroutine runs only while another
+//	           goroutine waits for it in the method step or stop, so the adapter's lock protects it
 type sealed struct {
 	fd   int
 	conn *tls.Conn
@@ -46,8 +46,8 @@ type sealed struct {
 	// no record costs no goroutine. heard is true when the record is complete.
 	ahead []byte
 	heard bool
-	// in is the number of bytes that were received through conn. said is the number of bytes that were
-	// sent through conn.
+	// in is the number of bytes of ciphertext that were received from the socket, without the record in
+	// ahead. said is the number of bytes of ciphertext that were sent to the socket by flush.
 	in, said int64
 	// cut is true when the stream of the socket has ended.
 	cut bool

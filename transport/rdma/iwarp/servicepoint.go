@@ -25,7 +25,7 @@ const (
 	// have sent its request yet.
 	backlogMax = 4096
 	// exhaustedPause is the time for which a service point accepts no connection after it found that
-	// descriptors are scarce.
+	// descriptors or memory are scarce.
 	exhaustedPause = 50 * time.Millisecond
 )
 

@@ -12,7 +12,7 @@ import (
 
 // These interfaces contain those methods of an open device that this package uses. Package uverbs
 // implements them in Go for siw and rxe. Package ibverbs implements them by libibverbs for all
-// other devices.
+// other devices and, with Config.Library, also for siw and rxe.
 type (
 	adapter interface {
 		Attributes() (uverbs.Attributes, error)

@@ -1,7 +1,8 @@
 // Package kernel is the provider of RDMA adapters that have a driver in the kernel. It makes
 // connections by rdma_cm, and registers memory and posts requests by uverbs. Package uverbs drives
 // siw (iWARP) and rxe (RoCE v2) in Go, without a library and without C. libibverbs drives all other
-// adapters. Package ibverbs loads libibverbs at run time, in programs that were built with cgo.
+// adapters and, with Config.Library, also siw and rxe. Package ibverbs loads libibverbs at run time,
+// in programs that were built with cgo.
 //
 //	Sends.Next -> SendRequest -> ring in mapped memory -> doorbell
 //	ring of completions -> wr_id -> queue pair, number -> Sends.Done, Receives.Done
@@ -13,8 +14,9 @@
 // completion queue may contain late completions of the old queue pair and completions of the new
 // queue pair with the same number.
 //
-// Several queue pairs share a completion queue. A completion queue never overflows, because a queue
-// pair is refused if there is no room for all requests and receives that it can have posted.
+// Several queue pairs share a completion queue. A completion queue never overflows, because each
+// queue pair reserves an entry for every request and receive that it can have posted. If no completion
+// queue has room for these entries, a new one is made.
 //
 // The kernel does not tell a program whether a message was solicited, and on iWARP it does not tell
 // which key a message has invalidated. So this package cannot report these facts. On RoCE a message

@@ -188,10 +188,10 @@ func (p *queuePair) Fail() {
 	p.device.report(early)
 }
 
-// lastMost bounds the total time for which this package waits until the shared receives of failed
-// queue pairs are complete. All failed queue pairs of a device share this bound. The device
-// normally needs microseconds for each queue pair. The wait holds the adapter's lock. Without a bound,
-// a device that never announces the last receive would block the adapter.
+// lastMost bounds the total time for which this package waits in vain for EventLastReceive. All failed
+// queue pairs of a device share this bound. The device normally needs microseconds for each queue pair.
+// The wait holds the adapter's lock. Without a bound, a device that never announces the last receive
+// would block the adapter.
 const lastMost = 20 * time.Millisecond
 
 // awaitLast waits until all shared receives that the queue pair has consumed are complete. The wait

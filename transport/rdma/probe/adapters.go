@@ -73,10 +73,9 @@ func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) 
 }
 
 // Adapter returns the device that a name denotes, even if the device cannot be used. The field Near
-// of the result is not set. name is the
-// name of the device, with or without the number of a port. It may also be the name of a network
-// interface that leads to the device, or an address of such an interface in any spelling. Adapter
-// returns false if no device matches.
+// of the result is not set. The argument name is the name of the device, with or without the number
+// of a port. It may also be the name of a network interface that leads to the device, or an address
+// of such an interface in any spelling. Adapter returns false if no device matches.
 func (h *Host) Adapter(name string) (Adapter, bool) {
 	interfaces, err := h.Interfaces()
 	if err != nil {

@@ -123,7 +123,8 @@ func (h *Host) interfacesOf(port string) []string {
 	return all
 }
 
-// deviceOf maps network interfaces to their RDMA devices.
+// deviceOf maps network interfaces to their RDMA devices. It contains only devices with an active
+// port.
 func (h *Host) deviceOf() map[string]string {
 	of := map[string]string{}
 	for _, d := range h.Devices() {

@@ -46,7 +46,8 @@ type Adapter struct {
 	removal error
 }
 
-// Open opens the interface adapter of a provider that has the given name.
+// Open opens an interface adapter of the provider p. The argument name selects the adapter. The
+// provider defines the names.
 func Open(p Provider, name string) (*Adapter, error) {
 	if p == nil {
 		return nil, &OpError{Op: "open", Fault: ErrInvalidHandle}
@@ -72,7 +73,8 @@ func Open(p Provider, name string) (*Adapter, error) {
 func (a *Adapter) Attributes() Attributes { return a.limits }
 
 // Progress makes progress on the adapter without returning entries. It returns the number of steps
-// of progress. Progress is for consumers that have no completion queue.
+// of progress. Progress is for consumers that have no completion queue, or that do not take the
+// entries now.
 func (a *Adapter) Progress() int {
 	a.mu.Lock()
 	defer a.unlock()
@@ -203,8 +205,8 @@ func (a *Adapter) settle() {
 	}
 }
 
-// unlock ends a call: it does the deferred work of endpoints, releases the lock, and wakes the
-// waiters whose queues the call has changed.
+// unlock ends a call: it does the deferred work of endpoints, wakes the waiters whose wait has ended,
+// releases the lock, and then calls the ring functions that are due (see wake).
 func (a *Adapter) unlock() {
 	if len(a.deferred) == 0 && !a.waiting.dirty {
 		a.mu.Unlock()
@@ -213,7 +215,7 @@ func (a *Adapter) unlock() {
 	a.conclude()
 }
 
-// conclude does the work of unlock if there is deferred work, or if there is a goroutine to wake.
+// conclude does the work of unlock if there is deferred work, or if waiting.dirty is true.
 func (a *Adapter) conclude() {
 	if len(a.deferred) > 0 && !a.closed {
 		a.settle()

@@ -8,7 +8,7 @@ type Stream uint8
 const (
 	// StreamReceive entries report the completion of receives.
 	StreamReceive Stream = iota + 1
-	// StreamRequest entries report the completion of Send, Write, Read, atomics and Bind.
+	// StreamRequest entries report the completion of Sends, Writes, Reads and atomics.
 	StreamRequest
 	// StreamConnection entries report connection events of endpoints.
 	StreamConnection

@@ -20,7 +20,8 @@ type CompletionQueue struct {
 	// ring is empty.
 	into  []Completion
 	feeds feeds
-	// waiters counts the goroutines in Wait. ring is the argument of the last Arm.
+	// waiters counts the goroutines in Wait. ring is the argument of the last Arm, or nil if the queue
+	// is not armed.
 	waiters int
 	ring    func()
 	failure error
@@ -130,7 +131,7 @@ func (q *CompletionQueue) Free() error {
 	}
 	q.freed = true
 	q.close(ErrClosed)
-	if q.ring == nil { // otherwise wake calls it first
+	if q.ring == nil { // otherwise wake calls ring and then deletes the queue
 		delete(a.queues, q)
 	}
 	return nil
@@ -140,7 +141,8 @@ func (q *CompletionQueue) Free() error {
 func (q *CompletionQueue) valid(a *Adapter) bool { return q.adapter == a && !q.freed }
 
 // push writes an entry to into, or appends it to the ring if into has no room. An entry in the ring
-// wakes waiters if notify is true.
+// wakes waiters if notify is true. If the queue is full or dead, the entry is lost, and its endpoint
+// ends.
 func (q *CompletionQueue) push(c *Completion, notify bool) {
 	if len(q.into) > 0 && q.failure == nil {
 		q.into[0] = *c

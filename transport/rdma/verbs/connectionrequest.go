@@ -34,7 +34,8 @@ type RequestInfo struct {
 	// InitiatorDepth is the number of Reads that the peer allows this side to have in flight (the
 	// peer's ResponderResources). Both are DepthDefault if the transport does not carry them.
 	// PrivateData may have zeros at its end that the peer did not send. The consumer can pass Param
-	// to Accept after it has replaced PrivateData.
+	// to Accept after it has replaced PrivateData, and has lowered depths that exceed the adapter's
+	// limits.
 	Param ConnParam
 	QoS   QoS
 }

@@ -31,9 +31,9 @@
 //
 // # One lock
 //
-// An adapter has one lock. The methods of the consumer types take this lock, most of them once per
-// call. The methods of a provider are called with the lock held, except those whose comment says
-// otherwise. Sleep, Register and Deregister are called without the lock, so that other calls can
+// An adapter has one lock. Most methods of the consumer types take this lock once per call, and a few
+// take it twice or not at all. The methods of a provider are called with the lock held, except those
+// whose comment says otherwise. Sleep, Register and Deregister are called without the lock, so that other calls can
 // proceed during a sleep and while memory is pinned. A provider therefore needs no lock and no
 // goroutine of its own, and makes upcalls only from within its methods. No upcall calls the provider
 // back. Goroutines that must not contend for this lock can open an adapter each.

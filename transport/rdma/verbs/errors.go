@@ -42,10 +42,10 @@ var (
 	// ErrNotListening means that no listener is at the requested address.
 	ErrNotListening = errors.New("nothing listens there")
 	// ErrQoSRefused means that the remote provider does not support the requested quality of
-	// service.
+	// service or does not support several paths (ConnectMultipath).
 	ErrQoSRefused = errors.New("quality of service is not supported by the peer")
 	// ErrDepthRefused means that the read depths of the two sides are incompatible.
-	ErrDepthRefused = errors.New("read depths of the two sides do not fit")
+	ErrDepthRefused = errors.New("read depths of the two sides are incompatible")
 	// ErrOverflow means that a completion queue had no room for an entry. The queue and the
 	// endpoint of the entry are dead.
 	ErrOverflow = errors.New("completion queue overflowed")
@@ -60,10 +60,12 @@ var (
 type OpError struct {
 	// Op is the operation: "connect", "accept", "post", ...
 	Op string
-	// Provider is the provider's name: "iwarp", "kernel", ...
+	// Provider is the provider's name: "iwarp", "kernel", ... It is empty if the object of the call is
+	// nil.
 	Provider string
 	// Peer is the address of the peer, the address at which to listen, or the name of the interface
-	// to open. It is empty if the operation has none of these.
+	// to open. It is empty if the operation has none of these, or if the operation has failed before it
+	// used the address.
 	Peer string
 	// Fault is the return code that the manual pages have for this error.
 	Fault Fault

@@ -5,7 +5,8 @@ import (
 	"net/netip"
 )
 
-// EventType is the type of a connection event (DAT_CONNECTION_EVENT_*).
+// EventType is the type of an Event. The types of connection events are those of
+// DAT_CONNECTION_EVENT_*.
 type EventType uint8
 
 const (
@@ -26,8 +27,8 @@ const (
 	// EventUnreachable reports that the remote host could not be reached, or that it did not
 	// respond at all within the timeout.
 	EventUnreachable
-	// EventTimedOut reports that the remote host received the connection request, but the answer
-	// did not arrive within the timeout.
+	// EventTimedOut reports that the remote host received the connection request, as far as the
+	// transport can tell, but the answer did not arrive within the timeout.
 	EventTimedOut
 	// EventDisconnected reports that either side ended the connection gracefully, or that Disconnect
 	// on this side ended the connection or the connection attempt.
@@ -67,12 +68,13 @@ func (t EventType) String() string {
 	return fmt.Sprintf("EventType(%d)", uint8(t))
 }
 
-// Event is a connection event. It belongs to the consumer that polled it.
+// Event is an event of a connection, of a shared receive queue, or of the adapter. It belongs to the
+// consumer that polled it.
 type Event struct {
 	Type EventType
 	// Endpoint is the local endpoint. For EventConnectionRequest it is the endpoint that the
-	// request carries, or nil (see ListenOptions.Endpoint). Events of a queue or of the adapter
-	// have no endpoint.
+	// request carries, or nil (see ListenOptions.Endpoint). Events of a shared receive queue or of
+	// the adapter have no endpoint.
 	Endpoint *Endpoint
 	// Local and Remote are the addresses of the two ends, as far as they are known. On the
 	// passive side, the port of Remote is the port qualifier of the active side.

@@ -129,7 +129,7 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 // lacks.
 var (
 	errNoImmediate  = errors.New("the adapter has no immediate data")
-	errNoInvalidate = errors.New("the adapter does not tell which key a message has revoked")
+	errNoInvalidate = errors.New("the adapter does not tell which key a message has invalidated")
 	errNoAtomics    = errors.New("the adapter has no atomics")
 )
 

@@ -103,7 +103,7 @@ func (w *waiter) signal() {
 
 // sleep releases the lock, suspends the goroutine, and takes the lock again. If there is no
 // sleeper, the goroutine becomes the sleeper and sleeps in the kernel. Otherwise it parks on its
-// channel.
+// channel. If there is no sleeper and the device has work to do (Device.Idle), sleep only calls pause.
 func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	if a.waiting.sleeper == nil {
 		if !a.device.Idle() {

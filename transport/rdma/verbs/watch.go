@@ -50,8 +50,9 @@ func (o *owner) Lock() { o.mu.Lock() }
 // Unlock implements provider.Adapter.
 func (o *owner) Unlock() { o.mu.Unlock() }
 
-// Happened implements provider.Adapter. Device.Progress calls Happened. A removal takes effect only
-// after this Progress has returned, because the removal ends objects that the provider is using.
+// Happened implements provider.Adapter. The provider calls Happened with the lock held, from within
+// one of its methods. A removal takes effect only when the present or the next Device.Progress has
+// returned, because the removal ends objects that the provider is using.
 func (o *owner) Happened(e provider.Event) {
 	a := (*Adapter)(o)
 	switch e.Kind {

@@ -7,8 +7,8 @@ type Opcode = provider.Opcode
 
 // The kinds of work requests.
 const (
-	// OpSend sends a message, which fills a receive of the peer. There are four kinds of Send,
-	// because FlagSolicited and FlagInvalidate can each be set or not.
+	// OpSend sends a message, which fills a receive of the peer. Without FlagImmediate there are four
+	// kinds of Send, because FlagSolicited and FlagInvalidate can each be set or not.
 	OpSend = provider.OpSend
 	// OpWrite writes local memory to remote memory. With FlagImmediate it also takes a
 	// receive of the peer, whose completion reports that the bytes have arrived.

@@ -37,7 +37,7 @@ func (m *Machine) read(name string) []string {
 	return strings.Fields(string(text))
 }
 
-// number returns the number at the beginning of a file below Root, or the value absent if there is no number.
+// number returns the number at the beginning of a file below Root, or the argument absent if there is no number.
 func (m *Machine) number(name string, absent int64) int64 {
 	words := m.read(name)
 	if len(words) == 0 {

@@ -32,11 +32,11 @@
 //
 // Each side sends a Beat at regular intervals, and declares the other side lost after a time without frames.
 // Pause announces a longer silence. Each stream of output, and the input, has a window of [WindowBytes]. So a
-// slow reader stalls only the stream that it reads, and neither side needs to buffer more than the window. There is
-// one exception: if every rank gets standard input, an agent returns the credit when it receives the input, and
-// buffers the part that its slowest rank has not read yet. So no rank delays the input of the others.
-// The frames of an agent's ranks (Up) also have a window of [WindowBytes]. A single frame may exceed that
-// window. Files have a window of [FileWindowBytes].
+// slow reader stalls only the stream that it reads, and neither side needs to buffer more than the window.
+// There is one exception: if every rank gets standard input, an agent returns the credit when it receives the
+// input, and buffers up to 4 MiB that its slowest rank has not read yet. So a rank delays the input of the
+// others only if more than 4 MiB of the input wait for it. The frames of an agent's ranks (Up) also have a
+// window of [WindowBytes]. A single frame may exceed that window. Files have a window of [FileWindowBytes].
 //
 // A frame consists of the length of kind and body (4 bytes, little endian), the kind (1 byte), the
 // body, and an end of line. Without the end of line, a scheduler that forwards only whole lines

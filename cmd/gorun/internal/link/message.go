@@ -189,7 +189,7 @@ func (s Started) check() error {
 	return nil
 }
 
-// Failed reports that the ranks of a Plan could not be started. None of them runs. Text is the
+// Failed reports that the ranks of a Plan, or of Part.Starts, could not be started. None of them runs. Text is the
 // reason, and Code is the exit code with which gorun must end.
 type Failed struct {
 	Code int

@@ -20,9 +20,10 @@ const preambleName = "gorun-agent"
 // preambleBytesMax bounds the length of a preamble.
 const preambleBytesMax = 256
 
-// NoiseError is the error of ReadPreamble for bytes that no agent sends.
+// NoiseError is the error for bytes that arrive in place of a preamble (ReadPreamble) or of the answer of the
+// shell to which gorun is copied.
 type NoiseError struct {
-	// Said holds the first bytes that arrived instead of a preamble.
+	// Said holds the first of these bytes.
 	Said []byte
 }
 

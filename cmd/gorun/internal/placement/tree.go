@@ -9,8 +9,8 @@ func Tree(n, radix int) []int {
 	return parents
 }
 
-// spread sets the parents of agents with consecutive numbers that begin with from. All these agents become
-// descendants of parent.
+// spread sets the parents of agents with consecutive numbers. The first number is the parameter from. All these
+// agents become descendants of the agent in the parameter parent.
 func spread(agents []int, from, parent, radix int) {
 	parts := min(radix, len(agents))
 	for i := range parts {

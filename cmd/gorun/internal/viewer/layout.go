@@ -76,7 +76,7 @@ func (m *Model) arrangeOperations(room int) {
 }
 
 // scrolled returns the new first visible line of total lines, of which room are visible. The argument first
-// is the previous first visible line. The result is the line nearest to first for which the selected line is
+// is the previous first visible line. The result is the line nearest to that line for which the selected line is
 // visible. It also leaves no line of the room empty if total is large enough.
 func scrolled(first, selected, room, total int) int {
 	first = min(first, total-room, selected)

@@ -80,7 +80,7 @@ func (d *Definitions) Type(number uint32) (*Type, error) {
 // Announced is the set of types that were defined to a peer. Any goroutine may use it.
 type Announced [TypesMax / 64]atomic.Uint64
 
-// Needs reports whether a type is not defined yet.
+// Needs reports whether a type needs a definition and was not defined yet.
 func (a *Announced) Needs(t *Type) bool {
 	bit := t.Number - NumberDefined
 	return t.Number >= NumberDefined && a[bit/64].Load()&(1<<(bit%64)) == 0

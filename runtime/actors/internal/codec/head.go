@@ -40,8 +40,9 @@ func Tag(kind, head int) uint32 { return uint32(kind) | uint32(head)<<8 }
 // SplitTag is the inverse of Tag.
 func SplitTag(t uint32) (kind, head int) { return int(t & 0xff), int(t >> 8) }
 
-// Split splits the body of a message with the tag t. If the body is too short, whole is false. In this case, head and
-// contents are nil, except in a message of KindLarge whose announcement is complete.
+// Split splits the body of a message with the tag t. If the body is too short or, in a message of KindLarge, too long,
+// whole is false. In this case, head and contents are nil, except in a message of KindLarge whose announcement is
+// complete.
 func Split(t uint32, body []byte) (kind int, head, contents []byte, whole bool) {
 	kind, n := SplitTag(t)
 	switch {

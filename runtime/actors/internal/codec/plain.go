@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
-// Received values of a small type are allocated together, in blocks of at most slabBytes bytes. A
-// reference to one of the values keeps the whole block in memory.
+// Values of a small type T that are received as *T are allocated together, in blocks of at most slabBytes
+// bytes. A reference to one of the values keeps the whole block in memory.
 const slabBytes = 512
 
 // registerPlain does the work of Register for a type without pointers, whose values are sent as their

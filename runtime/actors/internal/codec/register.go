@@ -36,8 +36,8 @@ func init() {
 
 // Register registers T and *T. If package value has a registered codec for T, this codec encodes
 // their values. Otherwise the values are sent as their bytes if T has no pointers, and encoded by gob
-// if T has pointers. Later registrations of the same type have no effect. Register panics if there
-// are too many types, or if another type has the same name.
+// if T has pointers. Later registrations of the same type have no effect. Register panics if T is an
+// interface, if there are too many types, or if another type has the same name.
 func Register[T any]() {
 	if c := value.Registered[T](); c != nil {
 		RegisterCodec(c)

@@ -64,7 +64,8 @@ func (d *Detector[Actor, Target]) Hold(who Actor, target Target, bytes, limit in
 	return had == 0, true
 }
 
-// Release undoes a Hold when its message no longer waits. bytes is the same as in Hold.
+// Release undoes one or several Holds of an actor for a target, when their messages no longer wait. bytes is the sum
+// of the bytes of these Holds.
 func (d *Detector[Actor, Target]) Release(who Actor, target Target, bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

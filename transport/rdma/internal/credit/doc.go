@@ -30,14 +30,15 @@
 //
 // An eager frame occupies its slot until it is acknowledged. On the next connection all frames
 // after the last acknowledged one are sent again, in order. The receiver discards the frames that
-// it has received before. One-sided operations are not sent again: they fail when the connection
-// fails.
+// it has received before. One-sided operations are not frames: interruption.go in transport/rdma
+// describes the effect of a lost connection on them.
 //
 // # No deadlock
 //
 // Every frame that a receiver sends back returns credit and acknowledges frames. If the receiver
 // has no frame to send, an update does both. The receiver sends the update when half of a window
-// has to be returned, or when half of the sender's slots have to be acknowledged. An update never
+// has to be returned. It also sends the update when the number of frames to acknowledge is half of
+// the connection's first window or half of the sender's slots, whichever is less. An update never
 // needs a credit.
 //
 // Each frame contains the number of updates that its sender has received, and thereby confirms

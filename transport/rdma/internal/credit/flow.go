@@ -203,7 +203,7 @@ func (f *Flow) Starved() bool { return f.in.said-f.in.arrived <= f.in.window/4 }
 // Window returns the number of receives granted to the peer, without Reserve.
 func (f *Flow) Window() int { return int(f.in.window) }
 
-// Credits returns the number of eager frames that may be sent now.
+// Credits returns the number of further eager frames for which the peer has granted credit.
 func (f *Flow) Credits() int {
 	if !f.up {
 		return 0

@@ -49,7 +49,8 @@ func NewPool(peers, slot, most int) *Pool {
 func (p *Pool) Most() int { return p.most }
 
 // Slot returns the size of each receive in bytes, a multiple of 1 KiB. Slot is less than the wanted
-// size if receives of the wanted size for every peer would exceed the budget.
+// size if receives of the wanted size for every peer would exceed the budget, or if the wanted size
+// is not a multiple of 1 KiB.
 func (p *Pool) Slot() int { return p.slot }
 
 // Join returns the window of a new connection, in frames. The caller posts this number of receives

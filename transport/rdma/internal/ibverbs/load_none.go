@@ -4,7 +4,7 @@ package ibverbs
 
 import "syscall"
 
-// openLibrary fails, because a program without cgo cannot call C functions.
+// openLibrary fails, because this build of the package cannot call C functions.
 func openLibrary(string) (handle uintptr, reason string, err error) {
 	return 0, "", ErrNotLinked
 }

@@ -26,7 +26,8 @@ type QueuePairConfig struct {
 type QueuePair struct {
 	// Number identifies the queue pair to peers and in completions.
 	Number uint32
-	// Granted is the actual capacity. It is at least as large as QueuePairConfig.Capacity.
+	// Granted is the actual capacity. It is at least as large as QueuePairConfig.Capacity. With a
+	// shared receive queue, this is not true of the capacity for receives.
 	Granted uverbs.Capacity
 
 	context  *Context
@@ -141,7 +142,7 @@ func (q *QueuePair) QueryState() (uverbs.State, error) {
 
 // PostSends posts send requests in order. It passes them to the library as one list, or as several
 // lists if there are many requests. It returns the number of posted requests. If some requests were
-// not posted, the error is ErrFull, ErrRequest, or an error of the library.
+// not posted, the error is ErrFull, ErrRequest, ErrClosed, or an error of the library.
 func (q *QueuePair) PostSends(list []uverbs.SendRequest) (int, error) {
 	if q.object == nil {
 		return 0, q.context.err("post sends", uverbs.ErrClosed)
@@ -163,7 +164,7 @@ func (q *QueuePair) PostSends(list []uverbs.SendRequest) (int, error) {
 }
 
 // PostReceives posts receives in order, and returns the number of posted receives. If some were not
-// posted, the error is ErrFull, ErrRequest, or an error of the library.
+// posted, the error is ErrFull, ErrRequest, ErrClosed, or an error of the library.
 func (q *QueuePair) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
 	if q.object == nil {
 		return 0, q.context.err("post receives", uverbs.ErrClosed)

@@ -148,8 +148,8 @@ func parse(b []byte) Record {
 	}
 }
 
-// checkFrame checks the first four bytes, which are the same in all versions and types of records,
-// and the length.
+// checkFrame checks the first four bytes, whose layout is the same in all versions and types of
+// records, and the length.
 func checkFrame(b []byte, k kind, size int) error {
 	if len(b) < 4 {
 		return refuse(BadLength, "%d bytes of private data are no record", len(b))

@@ -56,7 +56,7 @@ type Machine struct {
 	since   time.Duration // when the connection was first needed, or when the peer first answered after a silence
 	giveUp  time.Duration // at this time and later, no new attempt is made
 	tries   int           // failed attempts since the last connection
-	cause   error         // the error of the last failed attempt
+	cause   error         // the error of the last failed attempt, or of the connection that was lost
 	number  uint32        // Conn.Number of the last active connection
 	attempt uint16        // the attempt number of this side's last request
 

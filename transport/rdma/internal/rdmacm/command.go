@@ -22,7 +22,8 @@ type Command struct {
 	// Body contains the bytes of the command after the header.
 	Body []byte
 	// Memory receives the answer, or contains the value of an option. Memory is empty if the
-	// command has no answer and no option. The driver writes its address to Body at offset Pointer.
+	// command has no answer and no option. The driver writes the address of Memory into its copy of
+	// Body, at the offset Pointer.
 	Memory  []byte
 	Pointer int
 	// Answers is true if Memory receives the answer.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place contains the paths of the kernel's connection manager. The variable named here contains the
-// paths of Linux. Tests use other paths.
+// place contains the paths of the kernel's connection manager. Open uses the paths of Linux, and tests
+// use other paths.
 type place struct {
 	device  string
 	class   string // the directory in sysfs that exists if the module is loaded

@@ -19,7 +19,7 @@ var (
 	// ErrFull means that a queue has no room at present.
 	ErrFull = errors.New("queue is full")
 	// ErrRequest means that the device cannot carry out a request of this form at any time.
-	ErrRequest = errors.New("the device has no such request")
+	ErrRequest = errors.New("the device does not support this request")
 	// ErrClosed means that the object was closed.
 	ErrClosed = errors.New("closed")
 )

@@ -31,8 +31,8 @@ const (
 type CompletionFlags uint8
 
 const (
-	// CompletionThreshold is the default: every completion counts toward the
-	// threshold of Wait.
+	// CompletionThreshold is the default: every completion wakes the goroutines in Wait whose
+	// threshold is reached.
 	CompletionThreshold CompletionFlags = iota
 	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
 	// completions are queued but wake no goroutine.

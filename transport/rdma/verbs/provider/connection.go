@@ -44,8 +44,8 @@ type Explainer interface {
 	Explain() string
 }
 
-// QueuePair is one end of one connection. A queue pair is used once. After Reset the endpoint makes
-// a new queue pair.
+// QueuePair is one end of one connection. A queue pair is used for one connection attempt.
+// Endpoint.Reset makes a new queue pair.
 type QueuePair interface {
 	// Connect begins the active side of a connection and returns at once. The result is the local
 	// address, which may be incomplete. The outcome is a call of Upcalls.Established or
@@ -55,9 +55,10 @@ type QueuePair interface {
 	// by a call of Abort.
 	Connect(remote netip.AddrPort, p *Proposal) (local netip.AddrPort, err error)
 	// Contacted reports whether the remote host has received the request of Connect, as far as the
-	// transport can tell. On iWARP it reports whether the TCP connection is established. When the
-	// consumer's timeout has passed, package verbs reports EventTimedOut if Contacted returns true,
-	// and EventUnreachable otherwise.
+	// transport can tell. On iWARP it reports whether the TCP connection is established. On
+	// InfiniBand and RoCE it reports whether the request was sent. When the consumer's timeout has
+	// passed, package verbs reports EventTimedOut if Contacted returns true, and EventUnreachable
+	// otherwise.
 	Contacted() bool
 	// RequestsPosted announces that Sends.Next may return new requests. It is called after a post, but
 	// only after Upcalls.Established. FlagMore can delay the call. The queue pair starts all requests

@@ -9,19 +9,21 @@ import (
 type Provider interface {
 	// Name returns the name of the provider. The name is short and in lower case.
 	Name() string
-	// Interfaces lists the names that Open accepts.
+	// Interfaces lists names that Open accepts. Open may also accept other names, for example
+	// addresses.
 	Interfaces() ([]string, error)
-	// Open opens the interface adapter with a name from Interfaces. The Device belongs to the
-	// adapter a. The Device must not use a before a method of the Device is called.
+	// Open opens the interface adapter that name denotes. The Device belongs to the adapter a. The
+	// Device must not use a before a method of the Device is called.
 	Open(name string, a Adapter) (Device, error)
 }
 
 // Adapter is the interface by which a Device uses the verbs.Adapter to which it belongs.
 type Adapter interface {
 	// Locker is the adapter's lock. Only Register and Deregister take the lock, because they are
-	// called without it. They hold the lock only while no other method may run.
+	// called without it. They hold the lock only while they use data that other methods also use.
 	sync.Locker
-	// Happened reports an event of the device as a whole. It is called from within Progress.
+	// Happened reports an event of the device as a whole. It is called with the lock held, from within
+	// a method of the Device or of one of its objects.
 	Happened(Event)
 }
 

@@ -38,7 +38,7 @@ func (o Opcode) Reads() bool { return o == OpRead || o.Atomic() }
 // RequestFlags modify a work request.
 type RequestFlags uint16
 
-// The flags of Request. Only package verbs uses FlagQuiet and FlagMore.
+// The flags of Request. Providers ignore FlagQuiet and FlagMore, which package verbs implements.
 const (
 	// FlagUnsignalled means that the consumer gets no completion if the request succeeds. A
 	// provider need not request a completion from its adapter (no IBV_SEND_SIGNALED).

@@ -240,9 +240,9 @@ func testGranted(r *rig) {
 	r.a.done(m.active, verbs.StreamRequest, 2, verbs.StatusSuccess)
 }
 
-// testUnpolled posts the maximum number of requests and receives on several endpoints of both
-// sides, before it polls the first completion. The test would find a completion queue that is too
-// small and overflows.
+// testUnpolled posts the maximum number of requests on several endpoints of side a, and the receives
+// for them on side p, before it polls the first completion. The test would find a completion queue
+// that is too small and overflows.
 func testUnpolled(r *rig) {
 	const count = 4
 	pairs := make([]*meeting, 0, count)

@@ -16,7 +16,8 @@ type statement struct {
 // Run checks every statement and every rule on adapters of harnesses that newHarness makes. The
 // name of a statement's subtest consists of the number of the statement and a few words. The name
 // of a rule's subtest begins with rule_. If a provider does not support a feature that a
-// statement requires, the subtest checks that the provider returns ErrModelNotSupported.
+// statement requires, the subtest checks that package verbs returns ErrModelNotSupported, or is
+// skipped.
 func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	for _, list := range statements() {
