@@ -109,11 +109,11 @@ func TestConcurrentSharedAndGraphs(t *testing.T) {
 	}{
 		"NewShared": {tagShared, func(*Comm) error { return nil }, func(c *Comm) error { _, err := NewShared(c, 8); return err }},
 		"CreateGraph": {tagGraph, func(c *Comm) error {
-			_, _, err := c.agreeOn("CreateGraph", tagGraph, []any{false, true})
+			_, err := c.agreeOnGraph("CreateGraph", nil, false, true)
 			return err
 		}, func(c *Comm) error { _, err := c.CreateGraph(nil, nil, nil, nil, false); return err }},
 		"CreateGraphAdjacent": {tagGraph, func(c *Comm) error {
-			_, _, err := c.agreeOn("CreateGraphAdjacent", tagGraph, true)
+			_, err := c.agreeOnGraph("CreateGraphAdjacent", nil, true)
 			return err
 		}, func(c *Comm) error { _, err := c.CreateGraphAdjacent(nil, nil, nil, nil, true); return err }},
 	} {

@@ -93,10 +93,26 @@ func (w *World) readBreak(source, number int, identity uint64, text []byte) (cor
 	return core, why
 }
 
-// blame sets two fields of why: the name of the communicator, and the rank of the member that broke
-// it. world is the world rank of this member.
+// takePassed handles the notice of a break that another member than the breaking one has sent.
+func (w *World) takePassed(number int, text []byte) {
+	if len(text) < 4 {
+		return
+	}
+	if member := binary.LittleEndian.Uint32(text); member < uint32(w.Size()) {
+		w.takeBreak(int(member), number, text[4:])
+	}
+}
+
+// passBreak notifies the other members of a break that another member has made. core.breaking is held.
+func (w *World) passBreak(core *commCore, why *BrokenError) {
+	notice := binary.LittleEndian.AppendUint32([]byte{noticePassed}, uint32(why.member))
+	w.notifyBreak(core, append(notice, breakNotice(why.origin, why.Cause)[1:]...))
+}
+
+// blame sets the fields of why that name the communicator and the member that broke it. world is the world
+// rank of this member.
 func (core *commCore) blame(why *BrokenError, world int) {
-	why.Comm, why.Rank = core.name, world
+	why.Comm, why.Rank, why.member = core.name, world, world
 	if i := slices.Index(core.allies, world); i >= 0 {
 		why.Rank = i
 	} else if core.index != nil {

@@ -39,7 +39,7 @@ func TestCloseAfterABreakByAnotherRank(t *testing.T) {
 		require.NoError(t, err)
 		switch w.Rank() {
 		case 0:
-			w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: 2, Cause: lost, origin: 2}, nil)
+			w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: 2, Cause: lost, member: 2, origin: 2}, nil)
 			require.NoError(t, c.Close())
 		case 1:
 			err := Ssend(c, []int{0}, 0, 0)
@@ -48,7 +48,7 @@ func TestCloseAfterABreakByAnotherRank(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, 2, peer.Rank)
 			broken, _ := errors.AsType[*BrokenError](err)
-			require.Equal(t, 2, broken.FailureOrigin())
+			require.Equal(t, [2]int{2, 2}, [2]int{broken.Rank, broken.FailureOrigin()})
 		}
 		return nil
 	}))

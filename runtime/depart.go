@@ -32,7 +32,7 @@ func (w *World) leaveComm(core *commCore, before *commFailure) {
 	}
 	if before != nil && !core.notified {
 		if why, ok := errors.AsType[*BrokenError](before.err); ok && !why.over {
-			w.notifyBreak(core, breakNotice(why.origin, why.Cause))
+			w.passBreak(core, why)
 		}
 	}
 	first := core.number * contextStride

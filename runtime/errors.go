@@ -132,10 +132,11 @@ type BrokenError struct {
 	// Cause is the reason: at the rank that called Break, the error that was passed to Break; at the
 	// other ranks, the beginning of its text, and a PeerError if the reason is the loss of a rank.
 	Cause error
-	// origin is the world rank whose failure led to the break. The flag over is true if no member
-	// broke the communicator, but its World has ended.
-	origin int
-	over   bool
+	// member is the world rank of the member that broke the communicator. origin is the world rank whose
+	// failure led to the break. The flag over is true if no member broke the communicator, but its World has
+	// ended.
+	member, origin int
+	over           bool
 }
 
 // FailureOrigin returns the world rank whose failure broke the communicator: the rank that the cause

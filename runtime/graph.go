@@ -1,7 +1,9 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,29 +30,24 @@ type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 // gets the edges that were given by the member with this number in c.
 //
 // The error is ErrRank if a rank is not in c, and ErrArgument if a weight is negative or the number
-// of weights is wrong. If reorder differs between members, the error is ErrArgument at all of them.
+// of weights is wrong; then the members whose arguments are right get ErrArgument, too. If reorder
+// differs between members, the error is ErrArgument at all of them.
 // CreateGraphAdjacent does not detect an edge that is given at one end only. Operations over such an
 // edge wait for ever.
 func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []int, reorder bool) (*Graph, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
 	}
-	if err := checkWords(len(sources) + len(sourceWeights) + len(dests) + len(destWeights) + vertexWords); err != nil {
-		return nil, callsite.At(err)
-	}
+	wrong := cmp.Or(checkWords(len(sources)+len(sourceWeights)+len(dests)+len(destWeights)+vertexWords),
+		c.checkEdges(sources, sourceWeights), c.checkEdges(dests, destWeights))
 	v := vertex{slices.Clone(sources), slices.Clone(sourceWeights), slices.Clone(dests), slices.Clone(destWeights)}
-	for _, part := range [][2][]int{{sources, sourceWeights}, {dests, destWeights}} {
-		if err := c.checkEdges(part[0], part[1]); err != nil {
-			return nil, callsite.At(err)
-		}
-	}
 	if err := c.core.agreeing.enter(wholeGraph); err != nil {
 		return nil, c.giveUp("CreateGraphAdjacent", err)
 	}
 	defer c.core.agreeing.leave(wholeGraph)
-	number, _, err := c.agreeOn("CreateGraphAdjacent", tagGraph, reorder)
+	number, err := c.agreeOnGraph("CreateGraphAdjacent", wrong, reorder)
 	if err != nil {
-		return nil, c.giveUpGraph("CreateGraphAdjacent", number, err)
+		return nil, err
 	}
 	if !reorder {
 		return c.graph(number, identityOrder(c.size), v), nil
@@ -77,17 +74,14 @@ func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool)
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
 	}
-	edges, err := c.flatEdges(sources, degrees, dests, weights)
-	if err != nil {
-		return nil, callsite.At(err)
-	}
+	edges, wrong := c.flatEdges(sources, degrees, dests, weights)
 	if err := c.core.agreeing.enter(wholeGraph); err != nil {
 		return nil, c.giveUp("CreateGraph", err)
 	}
 	defer c.core.agreeing.leave(wholeGraph)
-	number, _, err := c.agreeOn("CreateGraph", tagGraph, []any{reorder, weights == nil})
+	number, err := c.agreeOnGraph("CreateGraph", wrong, reorder, weights == nil)
 	if err != nil {
-		return nil, c.giveUpGraph("CreateGraph", number, err)
+		return nil, err
 	}
 	lists, err := c.exchangeLists(append(edges, c.core.world.NodeRank()))
 	if err != nil {
@@ -173,6 +167,23 @@ func (c *Comm) checkEdges(ranks, weights []int) error {
 // wholeGraph is the tag under which agreeing records the making of a graph: the agreement and exchangeLists. No
 // message has this tag.
 const wholeGraph = -2
+
+// agreeOnGraph is agreeOn for the making of a graph. wrong is the error of the edges that this member gives, or nil. If
+// edges of any member are wrong, no member makes a communicator: agreeOnGraph returns wrong at that member, and
+// ErrArgument at the others.
+func (c *Comm) agreeOnGraph(op string, wrong error, arguments ...any) (number uint32, err error) {
+	number, _, err = c.agreeOn(op, tagGraph, append(arguments, wrong == nil))
+	switch {
+	case err == nil && wrong == nil:
+		return number, nil
+	case err == nil:
+		c.core.world.comms.release(number)
+		return 0, callsite.At(wrong)
+	case wrong != nil && errors.Is(err, ErrArgument): // the members have agreed that arguments differ
+		return 0, callsite.At(wrong)
+	}
+	return 0, c.giveUpGraph(op, number, err)
+}
 
 // giveUpGraph ends the making of a graph that has failed with err. If number is not 0, other members may have made
 // the communicator.

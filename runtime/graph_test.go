@@ -144,6 +144,8 @@ func TestGraphArguments(t *testing.T) {
 			"a source that is none":       {second(c.CreateGraph([]int{7}, []int{1}, one, nil, false)), runtime.ErrRank},
 			"a destination that is none":  {second(c.CreateGraph(one, []int{1}, []int{7}, nil, false)), runtime.ErrRank},
 			"weights of another length":   {second(c.CreateGraph(one, []int{1}, one, []int{}, false)), runtime.ErrArgument},
+			"edges at one member alone":   {second(c.CreateGraphAdjacent(nil, nil, []int{5 * c.Rank()}, nil, false)), []error{runtime.ErrArgument, runtime.ErrRank}[c.Rank()]},
+			"degrees at one member alone": {second(c.CreateGraph(one[:c.Rank()], []int{2}[:c.Rank()], one[:c.Rank()], nil, false)), runtime.ErrArgument},
 			"no communicator":             {second((*runtime.Comm)(nil).CreateGraph(nil, nil, nil, nil, false)), runtime.ErrComm},
 			"no communicator, adjacent":   {second((*runtime.Comm)(nil).CreateGraphAdjacent(nil, nil, nil, nil, false)), runtime.ErrComm},
 			"a reorder that differs":      {second(c.CreateGraphAdjacent(nil, nil, nil, nil, c.Rank() == 0)), runtime.ErrArgument},

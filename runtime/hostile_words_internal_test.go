@@ -93,7 +93,7 @@ func TestHostileEdges(t *testing.T) {
 		_, err := c.CreateGraphAdjacent([]int{0}, nil, []int{0}, nil, true)
 		return err
 	}, func(c *Comm, number int) {
-		_, _, err := c.agreeOn("CreateGraphAdjacent", tagGraph, true)
+		_, err := c.agreeOnGraph("CreateGraphAdjacent", nil, true)
 		require.NoError(t, err)
 		give(c, number, adjacent[number])
 	})
@@ -102,7 +102,7 @@ func TestHostileEdges(t *testing.T) {
 		_, err := c.CreateGraph([]int{0}, []int{1}, []int{1}, nil, false)
 		return err
 	}, func(c *Comm, number int) {
-		_, _, err := c.agreeOn("CreateGraph", tagGraph, []any{false, true})
+		_, err := c.agreeOnGraph("CreateGraph", nil, false, true)
 		require.NoError(t, err)
 		giveList(c, uint64(len(flat[number])), flat[number])
 	})

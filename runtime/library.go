@@ -105,7 +105,7 @@ func (c *Comm) Break(cause error) {
 		w.revoke(c.core, notice)
 		return
 	}
-	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, origin: origin}, notice)
+	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, member: w.Rank(), origin: origin}, notice)
 }
 
 // Broken reports whether a member has broken the communicator. It stays true after Close.

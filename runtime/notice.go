@@ -4,6 +4,7 @@ package runtime
 // of a communicator.
 const (
 	noticeBreak    = 'b' // the sender has broken the communicator; the cause follows
+	noticePassed   = 'p' // another member has broken the communicator; its world rank in four bytes, and its notice, follow
 	noticeClosed   = 'c' // the sender has closed communicators; see World.tell
 	noticeQuestion = 'q' // see Comm.Inquire
 	noticeAnswer   = 'a' // see World.takeAnswer
@@ -18,6 +19,8 @@ func (w *World) takeNotice(source, number int, text []byte) {
 	switch text[0] {
 	case noticeBreak:
 		w.takeBreak(source, number, text[1:])
+	case noticePassed:
+		w.takePassed(number, text[1:])
 	case noticeClosed:
 		w.takeClosed(source, number, text[1:])
 	case noticeQuestion:
