@@ -153,31 +153,25 @@ func TestSpareInAGenerationThatDoesNotBegin(t *testing.T) {
 
 // The records of a lost host's ranks for gorun inspect do not delay the restart of these ranks.
 func TestInspectionDoesNotDelayARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j := &job{node: &node{}, watch: watch{inspectors: newInspectors()}}
-		h := &host{job: j, why: errors.New("gone"), readDone: make(chan struct{})}
-		j.hosts = []*host{h}
-		go func() {
-			defer close(h.readDone)
-			_ = h.seen(link.Encode(link.Seen{Number: 1})) // as listen does with the last frames of the host
-		}()
-		began := time.Now()
-		j.heardOut()
-		require.Zero(t, time.Since(began), "in virtual time")
-		close(j.watch.ended)
-		synctest.Wait()
-	})
+	requireHeardOutAtOnce(t, func(h *host) { _ = h.seen(link.Encode(link.Seen{Number: 1})) })
 }
 
 // The answers of agents about a restart do not delay the restart of the ranks of a lost host.
 func TestAnswersDoNotDelayARestart(t *testing.T) {
+	requireHeardOutAtOnce(t, func(h *host) { _ = h.take(link.KindRenewed, link.Encode(link.Renewed{Generation: 1})) })
+}
+
+// requireHeardOutAtOnce requires that heardOut does not wait for a lost host whose last frame is handled by take, as
+// listen does it.
+func requireHeardOutAtOnce(t *testing.T, take func(h *host)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		j := &job{node: &node{}, again: make(chan renewal), watch: watch{inspectors: newInspectors()}}
 		h := &host{job: j, why: errors.New("gone"), readDone: make(chan struct{})}
 		j.hosts = []*host{h}
 		go func() {
 			defer close(h.readDone)
-			_ = h.take(link.KindRenewed, link.Encode(link.Renewed{Generation: 1})) // as listen does with the last frames of the host
+			take(h)
 		}()
 		began := time.Now()
 		j.heardOut()
