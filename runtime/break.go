@@ -48,9 +48,12 @@ func (w *World) notifyBreak(core *commCore, notice []byte) {
 	}
 }
 
-// breakNotice returns the notice of a break. origin is the world rank whose failure led to the break.
-func breakNotice(origin int, cause error) []byte {
-	return appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause)
+// breakNotice returns the notice of a break. It begins with noticeBreak. Two numbers in four bytes each follow: member,
+// the world rank that broke the communicator, and origin, the world rank whose failure led to the break. The rest is
+// the cause as appendCause encodes it.
+func breakNotice(member, origin int, cause error) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(member))
+	return appendCause(binary.LittleEndian.AppendUint32(b, uint32(origin)), cause)
 }
 
 // revoke makes the launcher notify the other members. The revocation names the communicator by its
@@ -62,9 +65,8 @@ func (w *World) revoke(core *commCore, notice []byte) {
 	})
 }
 
-// takeBreak handles another member's notice that it broke a communicator. The argument text begins
-// with four bytes, the world rank whose failure led to the break. The rest is the cause as appendCause
-// encodes it. The engine calls takeBreak with its lock held.
+// takeBreak handles the notice of a break that the member source has sent. The argument text is the notice without its
+// first byte. The engine calls takeBreak with its lock held.
 func (w *World) takeBreak(source, number int, text []byte) {
 	if core, why := w.readBreak(source, number, 0, text); core != nil {
 		core.announced.Store(&commFailure{why})
@@ -74,49 +76,33 @@ func (w *World) takeBreak(source, number int, text []byte) {
 
 // readBreak parses the text of the notice of a break. The notice is about the communicator with
 // this number and, if identity is not 0, with this identity. The result core is nil if the text is
-// too short, if source is not a member, or if the communicator has failed already. core is also nil
-// if this rank has no communicator with the number. If the communicator is just being made, readBreak
+// too short, if source or the rank that broke the communicator is not a member, or if the communicator has failed
+// already. core is also nil if this rank has no communicator with the number. If the communicator is just being made, readBreak
 // keeps the notice until the communicator has been made.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
-	if len(text) < 4 {
+	if len(text) < 8 {
 		return nil, nil
 	}
-	why = &BrokenError{Cause: w.parseCause(source, text[4:]), origin: source}
-	if o := binary.LittleEndian.Uint32(text); o < uint32(w.Size()) {
-		why.origin = int(o)
+	why = &BrokenError{member: int(binary.LittleEndian.Uint32(text)), origin: int(binary.LittleEndian.Uint32(text[4:]))}
+	if why.origin >= w.Size() {
+		why.origin = why.member
 	}
+	why.Cause = w.parseCause(why.member, text[8:])
 	core = w.comms.findBroken(uint32(number), identity, source, why)
-	if core == nil || !core.has(source) || core.failure.Load() != nil {
+	if core == nil || !core.has(source) || !core.has(why.member) || core.failure.Load() != nil {
 		return nil, nil
 	}
-	core.blame(why, source)
+	core.blame(why)
 	return core, why
 }
 
-// takePassed handles the notice of a break that another member than the breaking one has sent.
-func (w *World) takePassed(number int, text []byte) {
-	if len(text) < 4 {
-		return
-	}
-	if member := binary.LittleEndian.Uint32(text); member < uint32(w.Size()) {
-		w.takeBreak(int(member), number, text[4:])
-	}
-}
-
-// passBreak notifies the other members of a break that another member has made. core.breaking is held.
-func (w *World) passBreak(core *commCore, why *BrokenError) {
-	notice := binary.LittleEndian.AppendUint32([]byte{noticePassed}, uint32(why.member))
-	w.notifyBreak(core, append(notice, breakNotice(why.origin, why.Cause)[1:]...))
-}
-
-// blame sets the fields of why that name the communicator and the member that broke it. world is the world
-// rank of this member.
-func (core *commCore) blame(why *BrokenError, world int) {
-	why.Comm, why.Rank, why.member = core.name, world, world
-	if i := slices.Index(core.allies, world); i >= 0 {
+// blame sets the fields of why that name the communicator and the rank of why.member in it.
+func (core *commCore) blame(why *BrokenError) {
+	why.Comm, why.Rank = core.name, why.member
+	if i := slices.Index(core.allies, why.member); i >= 0 {
 		why.Rank = i
 	} else if core.index != nil {
-		why.Rank = core.index[world]
+		why.Rank = core.index[why.member]
 	}
 }
 

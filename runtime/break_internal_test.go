@@ -12,7 +12,7 @@ import (
 )
 
 // noticeOf returns the notice of a break by a rank.
-func noticeOf(rank int) []byte { return breakNotice(rank, errors.New("why")) }
+func noticeOf(rank int) []byte { return breakNotice(rank, rank, errors.New("why")) }
 
 // A Break that has found the communicator open tells the other members, although Close comes before it.
 func TestBreakBesideClose(t *testing.T) {

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -67,4 +68,22 @@ func TestCancelOfASmallSend(t *testing.T) {
 		r := launch(t, 2, "recall", "-transport", transport)
 		require.Zero(t, r.code, "%s: %s", transport, r.errors)
 	}
+}
+
+// A view keeps every context.Context, also one that never ends, for the sake of its values.
+func TestViewKeepsAContextThatNeverEnds(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		type key struct{}
+		view := c.WithContext(context.WithValue(context.Background(), key{}, "kept"))
+		require.Equal(t, "kept", view.Context().Value(key{}))
+		require.Equal(t, "kept", view.Private().Context().Value(key{}))
+		got := ""
+		r := runtime.NewRequest(view, func(c *runtime.Comm) error {
+			got = c.Context().Value(key{}).(string)
+			return nil
+		})
+		requests := []runtime.Request{runtime.Isend(view, []int{7}, 0, 0), runtime.Irecv(view, make([]int, 1), 0, 0), r}
+		require.NoError(t, runtime.WaitAll(requests))
+		require.Equal(t, "kept", got)
+	})
 }

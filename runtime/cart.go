@@ -61,6 +61,15 @@ func (c *Comm) CreateCart(dims []int, periods []bool, reorder bool) (*Cart, erro
 // WithContext returns a view of the Cart, as Comm.WithContext does.
 func (t *Cart) WithContext(ctx context.Context) *Cart { return &Cart{t.Comm.WithContext(ctx), t.grid} }
 
+// Dup returns a Cart of the same ranks and the same grid, as Comm.Dup does.
+func (t *Cart) Dup() (*Cart, error) {
+	made, err := t.Comm.Dup()
+	if err != nil {
+		return nil, err
+	}
+	return &Cart{made, t.grid}, nil
+}
+
 // Dims returns the sizes of the grid, as a new slice.
 func (t *Cart) Dims() []int { return slices.Clone(t.grid.dims) }
 

@@ -146,7 +146,7 @@ func newCore(w *World, number uint32, name string, ranks []int) *commCore {
 
 // view returns a new view for the user, with its private twin.
 func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Comm {
-	if ctx.Done() == nil {
+	if ctx == context.Background() {
 		ctx = nil // this context never ends, so calls need no check of it
 	}
 	return core.fill(ctx, new([2]Comm), e, rank)
@@ -225,8 +225,7 @@ func (c *Comm) WithContext(ctx context.Context) *Comm {
 	return view
 }
 
-// Context returns the context.Context that was passed to WithContext. It returns context.Background if there is none,
-// or if that context.Context can never end (its Done returns nil).
+// Context returns the context.Context that was passed to WithContext, or context.Background if there is none.
 func (c *Comm) Context() context.Context {
 	if c.ctx == nil {
 		return context.Background()

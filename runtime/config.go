@@ -58,10 +58,15 @@ const (
 	yieldLocal = 20 * time.Microsecond
 )
 
-// toggles are the values of the variables that switch something on or off.
-type toggles struct{ cma, crc, compress, rdmaLibrary, debug, check, explain bool }
+// toggles are the values of the variables that switch something on or off, and of those that configure the network.
+type toggles struct {
+	cma, crc, compress, rdmaLibrary, debug, check, explain bool
 
-// readToggles reads the variables once, when a World begins, so that a value that is neither true nor false is an
+	netTimeout, netIdle, netGiveUp time.Duration
+	encrypt                        string
+}
+
+// readToggles reads the variables once, when a World begins, so that a wrong value is an
 // error even if the rank never uses the variable. nodes is the number of nodes of the job. In a job on one node, the
 // bytes of a TCP connection never leave the memory of the host, so they need no CRC.
 func readToggles(nodes int) (toggles, error) {
@@ -83,7 +88,22 @@ func readToggles(nodes int) (toggles, error) {
 			return t, err
 		}
 	}
-	return t, nil
+	var err error
+	t.encrypt, err = encryption()
+	return t, errors.Join(err, setDuration(&t.netTimeout, envNetTimeout), setDuration(&t.netIdle, envNetIdle), setDuration(&t.netGiveUp, envNetGiveUp))
+}
+
+// encryption returns the value of bootstrap.EnvEncrypt, or auto if the variable is not set.
+func encryption() (string, error) {
+	switch v := setting(bootstrap.EnvEncrypt); v {
+	case "":
+		return bootstrap.EncryptAuto, nil
+	case bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto:
+		return v, nil
+	default:
+		return "", fmt.Errorf("bad %s: %q is none of %s, %s and %s",
+			bootstrap.EnvEncrypt, v, bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto)
+	}
 }
 
 // setting returns the value of an environment variable.

@@ -69,8 +69,8 @@ func (s *comms) add(core *commCore) {
 		case !core.has(n.by), n.identity != 0 && n.identity != core.identity:
 		case n.why == nil:
 			core.depart(n.by)
-		default:
-			core.blame(n.why, n.by)
+		case core.has(n.why.member):
+			core.blame(n.why)
 			core.failure.CompareAndSwap(nil, &commFailure{n.why})
 			core.broken.Store(true)
 		}

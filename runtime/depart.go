@@ -32,7 +32,7 @@ func (w *World) leaveComm(core *commCore, before *commFailure) {
 	}
 	if before != nil && !core.notified {
 		if why, ok := errors.AsType[*BrokenError](before.err); ok && !why.over {
-			w.passBreak(core, why)
+			w.notifyBreak(core, breakNotice(why.member, why.origin, why.Cause))
 		}
 	}
 	first := core.number * contextStride

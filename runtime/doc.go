@@ -187,14 +187,13 @@
 //
 // Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms. GORUN_SPIN=0
 // skips the phase of a wait in which the rank spins, and GORUN_YIELD=0 skips the phase in which the
-// rank yields. Init returns an error for a value of GORUN_SPIN or GORUN_YIELD with another syntax. A wrong duration in
-// GORUN_NET_TIMEOUT, GORUN_NET_IDLE or GORUN_NET_GIVEUP leaves the rank without a network: Init returns the error
-// only with -transport rdma, otherwise messages to ranks of other nodes end with it. By default, a rank with a
+// rank yields. Init returns an error for a value with another syntax. By default, a rank with a
 // processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
 // yields for 100us times the number of ranks per processor. A rank that spins measures its yields. If
 // these show that a process outside of the job uses its processor and yields it within 0.5 ms, the rank stops
-// spinning. As long as such processes use the processor, the rank yields for up to 10ms. By default, the ranks of
-// Local do not spin, and yield for 20us.
+// spinning. As long as such processes use the processor, the rank yields for up to 10ms. In a wait for a rank of
+// another node, over TCP, a rank yields in place of spinning, until a yield takes 0.5 ms or more. By default, the
+// ranks of Local do not spin, and yield for 20us.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the package of the standard library as goruntime.

@@ -10,25 +10,12 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// encryption returns the value of bootstrap.EnvEncrypt, or auto if the variable is not set.
-func encryption() (string, error) {
-	switch v := setting(bootstrap.EnvEncrypt); v {
-	case "":
-		return bootstrap.EncryptAuto, nil
-	case bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto:
-		return v, nil
-	default:
-		return "", fmt.Errorf("bad %s: %q is none of %s, %s and %s",
-			bootstrap.EnvEncrypt, v, bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto)
-	}
-}
-
 // met is called when the cards of all ranks have arrived. If the environment leaves the choice to
 // gorun (auto), met enables encryption if any rank of the job listens at an address that is not
 // private. All ranks have the same cards, so all of them decide alike.
 func (f *rdmaFabric) met(w *World, book *bootstrap.Book) error {
-	if v, err := encryption(); err != nil || v != bootstrap.EncryptAuto {
-		return err
+	if w.toggles.encrypt != bootstrap.EncryptAuto {
+		return nil
 	}
 	card, address, ok := public(book)
 	if !ok {

@@ -3,7 +3,6 @@
 package runtime
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
@@ -50,18 +48,10 @@ func packing(may bool) iwarp.Packing {
 
 // openFabric opens the rails and listens on them.
 func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
-	var timeout, idle, giveUp time.Duration
-	err := errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle), setDuration(&giveUp, envNetGiveUp))
-	if err != nil {
-		return nil, err
-	}
-	encrypt, err := encryption()
-	if err != nil {
-		return nil, err
-	}
+	set := &w.toggles
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
-	f := &rdmaFabric{library: w.toggles.rdmaLibrary}
-	rails, missing, err := f.rails(w.job.Nodes == 1, w.job.LocalRank, iwarp.Config{NoCRC: !w.toggles.crc, UserTimeout: timeout, Packing: packing(w.toggles.compress), Log: log})
+	f := &rdmaFabric{library: set.rdmaLibrary}
+	rails, missing, err := f.rails(w.job.Nodes == 1, w.job.LocalRank, iwarp.Config{NoCRC: !set.crc, UserTimeout: set.netTimeout, Packing: packing(set.compress), Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +61,11 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	}
 	f.Transport, err = rdma.New(rdma.Config{
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: generationID(w.job), Secret: secret[:], Arena: own,
-		Rails: rails, Missing: missing, NoCRC: !w.toggles.crc,
+		Rails: rails, Missing: missing, NoCRC: !set.crc,
 		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Generation)), Lookup: w.locations, Sleeper: w.sleeper, Companion: !forced,
-		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
+		Own: w.ownsAddress, Host: w.hostOf, Idle: set.netIdle, GiveUp: set.netGiveUp, Supervised: w.local == nil, Log: log,
 	})
-	if err == nil && encrypt == bootstrap.EncryptYes {
+	if err == nil && set.encrypt == bootstrap.EncryptYes {
 		err = f.Encrypt()
 	}
 	if err != nil {

@@ -212,6 +212,15 @@ func (t *Graph) WithContext(ctx context.Context) *Graph {
 	return &Graph{t.Comm.WithContext(ctx), t.vertex}
 }
 
+// Dup returns a Graph of the same ranks and the same edges, as Comm.Dup does.
+func (t *Graph) Dup() (*Graph, error) {
+	made, err := t.Comm.Dup()
+	if err != nil {
+		return nil, err
+	}
+	return &Graph{made, t.vertex}, nil
+}
+
 // Weights returns the weights of the edges to this rank and of the edges from this rank, in the
 // order of Neighbors, as new slices. Both slices are nil if the graph has no weights.
 func (t *Graph) Weights() (sources, dests []int) {

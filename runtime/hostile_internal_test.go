@@ -87,8 +87,8 @@ func pattern(b []byte, seed int) []byte {
 	return b
 }
 
-// Only the members of a communicator can break it. Notices from other ranks, and notices about
-// unknown communicators, are discarded.
+// Only the members of a communicator can break it. Notices from other ranks, notices about unknown communicators, and
+// notices of breaks by ranks that are no members, are discarded.
 func TestOnlyMembersBreakACommunicator(t *testing.T) {
 	everywhere(t, 3, func(w *World) error {
 		c := w.Comm()
@@ -98,8 +98,11 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 		}
 		part, err := c.Split(color, 0)
 		require.NoError(t, err)
-		notice := func(number uint32) error {
-			return forge(w, 0, transport.Header{A: frameNotice, B: uint64(number)}, append([]byte{noticeBreak, 0, 0, 0, 0}, "forged"...))
+		notice := func(number uint32, member int) error {
+			return forge(w, 0, transport.Header{A: frameNotice, B: uint64(number)}, breakNotice(member, 0, errors.New("forged")))
+		}
+		if w.Rank() == 1 {
+			require.NoError(t, notice(part.core.number, 2))
 		}
 		if w.Rank() == 2 {
 			for number := range uint32(3000) {
@@ -107,10 +110,10 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 					continue // rank 2 is a member of the World's communicator
 				}
 				for err := transport.ErrAgain; errors.Is(err, transport.ErrAgain); {
-					err = notice(part.core.number + number - 1)
+					err = notice(part.core.number+number-1, 0)
 				}
 			}
-			require.NoError(t, notice(1<<31-1))
+			require.NoError(t, notice(1<<31-1, 0))
 		}
 		require.NoError(t, meet(w))
 		require.NoError(t, meet(w))

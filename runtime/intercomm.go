@@ -33,7 +33,9 @@ type Intercomm struct {
 // The error is ErrRank if localLeader is not in c or, at the leader, if remoteLeader is not in
 // bridge. If the groups have a common rank, the error is ErrArgument at all members. A rank gives up
 // if remoteLeader is wrong, if the context.Context of its view of c has ended, or if a member is lost.
-// Then the call ends in both groups, and breaks the communicator c of each group. The next call on
+// Then the call ends in both groups, and breaks the communicator c of each group. If the leader cannot use
+// bridge, because it is nil, of the wrong kind, closed or broken, the call ends in the group of this leader in the
+// same way; the other group can learn of it only by the break of bridge. The next call on
 // bridge must then use another tag. If two goroutines of a rank make calls with the same c at the same
 // time, the second call gets ErrInUse.
 func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag int) (*Intercomm, error) {
@@ -51,11 +53,7 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 	b := &bridging{local: c, leader: localLeader, over: c, tag: tagInter}
 	if c.rank == localLeader {
 		if err := bridge.ready(); err != nil {
-			err = fmt.Errorf("bridge: %w", err)
-			if errors.Is(err, ErrCommBroken) { // a loss, not a mistake: end the wait of the group for its leader
-				return nil, c.giveUp("CreateIntercomm", err)
-			}
-			return nil, callsite.At(err)
+			return nil, c.giveUp("CreateIntercomm", fmt.Errorf("bridge: %w", err))
 		}
 		if c.ctx != nil {
 			bridge = bridge.WithContext(c.ctx)

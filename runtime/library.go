@@ -87,7 +87,7 @@ func NewPersistent(start func() Request) *Persistent { return &Persistent{launch
 // rank, cause. They end at this rank at once, and at the other members as soon as the notice of the break
 // arrives. A collective operation calls Break when it gives up at this rank. Otherwise the members
 // that continue would wait for ever or match wrong messages. Only the first Break of a communicator
-// counts. Other members get the text of cause; if it is longer than 246 bytes, they may get only its
+// counts. Other members get the text of cause; if it is longer than 242 bytes, they may get only its
 // beginning. If cause is a PeerError, they also get a PeerError of the lost rank. If this rank has closed
 // the communicator, Break still notifies the other members. The reason is that Close may have ended a collective
 // operation of another goroutine, and the other members may have begun this operation.
@@ -100,7 +100,7 @@ func (c *Comm) Break(cause error) {
 	if b, ok := errors.AsType[originator](cause); ok {
 		origin = b.FailureOrigin()
 	}
-	notice := breakNotice(origin, cause)
+	notice := breakNotice(w.Rank(), origin, cause)
 	if c.Err() != nil {
 		w.revoke(c.core, notice)
 		return

@@ -3,8 +3,7 @@ package runtime
 // Kinds of notices between ranks: the first byte of the text. The number of a notice is the number
 // of a communicator.
 const (
-	noticeBreak    = 'b' // the sender has broken the communicator; the cause follows
-	noticePassed   = 'p' // another member has broken the communicator; its world rank in four bytes, and its notice, follow
+	noticeBreak    = 'b' // the communicator is broken; see breakNotice
 	noticeClosed   = 'c' // the sender has closed communicators; see World.tell
 	noticeQuestion = 'q' // see Comm.Inquire
 	noticeAnswer   = 'a' // see World.takeAnswer
@@ -19,8 +18,6 @@ func (w *World) takeNotice(source, number int, text []byte) {
 	switch text[0] {
 	case noticeBreak:
 		w.takeBreak(source, number, text[1:])
-	case noticePassed:
-		w.takePassed(number, text[1:])
 	case noticeClosed:
 		w.takeClosed(source, number, text[1:])
 	case noticeQuestion:

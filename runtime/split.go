@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Dup returns a communicator of the same group with a message space of its own. All members call it.
-// The end of the context.Context of c ends the call, but this context.Context does not apply to the
-// new communicator. The same holds for Split and Create.
+// Dup returns a communicator of the same group and the same topology (see Neighbors) with a message
+// space of its own. All members call it. The end of the context.Context of c ends the call, but this
+// context.Context does not apply to the new communicator. The same holds for Split and Create.
 func (c *Comm) Dup() (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -22,7 +22,7 @@ func (c *Comm) Dup() (*Comm, error) {
 	if number == 0 {
 		return nil, c.giveUp("Dup", err)
 	}
-	return c.made("Dup", newComm(c.core.world, number, c.core.name+".dup", a.ranks, a.rank), err)
+	return c.made("Dup", c.arrange(number, ".dup", identityOrder(c.size), c.core.topology), err)
 }
 
 // Split splits the communicator. All members call it. The members that pass the same color become

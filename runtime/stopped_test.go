@@ -117,9 +117,15 @@ func TestStoppedRankIsWaitedFor(t *testing.T) {
 	require.Contains(t, r.errors, "rank 0: rdma: rank 1 answers\n")
 }
 
-// TestGivingUpCanBeSet: a value of GORUN_NET_GIVEUP that is not a duration is an error.
-func TestGivingUpCanBeSet(t *testing.T) {
-	r := launch(t, 2, "greet", "-transport", "rdma", "-x", "GORUN_NET_GIVEUP=soon")
-	require.NotZero(t, r.code)
-	require.Contains(t, r.errors, `bad GORUN_NET_GIVEUP: "soon" is not a duration such as 50us`)
+// TestSettingsOfTheNetworkAreChecked: a wrong value of a variable that configures the network is an error of Init, also
+// if all ranks are on one node, so that there is no network.
+func TestSettingsOfTheNetworkAreChecked(t *testing.T) {
+	for name, want := range map[string]string{
+		"GORUN_NET_TIMEOUT": "is not a duration such as 50us", "GORUN_NET_IDLE": "is not a duration such as 50us",
+		"GORUN_NET_GIVEUP": "is not a duration such as 50us", "GORUN_ENCRYPT": "is none of yes, no and auto",
+	} {
+		r := launch(t, 2, "greet", "-x", name+"=soon")
+		require.NotZero(t, r.code, name)
+		require.Contains(t, r.errors, fmt.Sprintf("bad %s: %q %s", name, "soon", want))
+	}
 }

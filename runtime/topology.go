@@ -19,8 +19,8 @@ type topology interface {
 // order of the blocks of their buffers. This rank receives data from the sources and sends data to
 // the dests. In a Cart, the neighbors are for each dimension the previous and the next rank, or
 // ProcNull beyond a border. In a Graph, they are the neighbors with which the Graph was made. The
-// caller owns the slices. If the communicator is neither a Cart nor a Graph, the error is
-// ErrTopology.
+// caller owns the slices. If the communicator is neither a Cart nor a Graph nor a duplicate of one, the
+// error is ErrTopology.
 func (c *Comm) Neighbors() (sources, dests []int, err error) {
 	if c == nil {
 		return nil, nil, callsite.At(ErrComm)

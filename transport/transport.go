@@ -161,6 +161,10 @@ type Preparer interface {
 	Prepare()
 }
 
+// Slow is implemented by a Transport whose Poll may make system calls. If Slow returns true, a Poll takes about as long
+// as a yield of the processor, so that a waiting goroutine loses little time if it yields after each Poll.
+type Slow interface{ Slow() bool }
+
 // Locking is implemented by a Transport that also works outside of calls of its methods, for
 // example in the function of a timer.
 type Locking interface {

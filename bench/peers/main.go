@@ -41,7 +41,7 @@ func main() {
 	flag.BoolVar(&o.ucx, "ucx", false, "run Open MPI and MPICH over UCX too")
 	flag.BoolVar(&o.draw, "draw", false, "measure nothing: draw the pictures of the samples that are in the results")
 	flag.IntVar(&o.nice, "nice", 0, "run all systems with this `niceness`; a negative one (root) helps on a machine with other load")
-	flag.DurationVar(&o.near, "near", 0, "repeat a run before or after which a cache line took more than this `time` from one processor to another and back: on a virtual machine it varies")
+	flag.DurationVar(&o.near, "near", 0, "repeat a run before or after which a cache line took more than this `time` from the first processor to the second and back: on a virtual machine of two it varies")
 	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the tree; with -only and -quick none, as what they leave is not whole)")
 	flag.BoolVar(&o.resume, "resume", false, "go on with the results that are there: measure what lacks in them, with -only some of it, and write them again")
 	flag.DurationVar(&o.limit, "for", 0, "stop after this `time` and write what there is by then; needs -resume")

@@ -114,7 +114,7 @@ func patients(o *options) ([]*doctor.Host, error) {
 		path = self
 	}
 	if len(o.hosts) == 0 || o.pods != nil { // a pod cannot start a command in another pod
-		return []*doctor.Host{{Name: "localhost", Line: []string{self, examinedCommand, o.net}, Gorun: self, By: self + " -version"}}, nil
+		return []*doctor.Host{{Name: "localhost", Line: []string{self, examinedCommand, o.net}, Gorun: self, By: shellWord(self) + " -version"}}, nil
 	}
 	hosts := make([]*doctor.Host, 0, len(o.hosts))
 	for _, h := range o.hosts {
@@ -122,7 +122,7 @@ func patients(o *options) ([]*doctor.Host, error) {
 		if o.rsh == nil && isThisMachine(h.name) {
 			line = []string{path, examinedCommand}
 		}
-		by := strings.Join(line[:len(line)-1], " ") + " -version"
+		by := shellLine(line[:len(line)-1]) + " -version"
 		if o.net != "" {
 			line = append(line, o.net)
 		}

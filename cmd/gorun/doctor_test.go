@@ -52,6 +52,14 @@ func TestDoctorOfHosts(t *testing.T) {
 	empty(t, c)
 }
 
+// gorun doctor quotes the words of the command with which the user can test by hand whether a host is reachable, so that
+// a shell runs the same command as gorun.
+func TestDoctorQuotesTheCommandToTry(t *testing.T) {
+	got := gorun(t, nil, "doctor", "-rsh", `sh -c 'exit 3' "it's"`, "-agent-path", "/a b/gorun", "h1")
+	require.Equal(t, 1, got.code, got.err)
+	require.Contains(t, got.out, `: try by hand: sh -c 'exit 3' 'it'\''s' h1 ''\''/a b/gorun'\''' -version`+"\n")
+}
+
 // srunScript simulates srun. It fails if its environment has SLURM_LABELIO, which changes a default of srun.
 const srunScript = `#!/bin/sh
 [ -z "$SLURM_LABELIO" ] || { echo "SLURM_LABELIO=$SLURM_LABELIO" >&2; exit 9; }

@@ -16,10 +16,9 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 		file  string
 		flags func(dir string) []string
 	}{
-		"output":            {"rank.1.out", func(dir string) []string { return []string{"-output-dir", dir} }},
-		"error output":      {"rank.0.err", func(dir string) []string { return []string{"-output-dir", dir} }},
-		"report":            {"r.json", func(dir string) []string { return []string{"-report", filepath.Join(dir, "r.json")} }},
-		"report under work": {"r.json.part", func(dir string) []string { return []string{"-report", filepath.Join(dir, "r.json")} }},
+		"output":       {"rank.1.out", func(dir string) []string { return []string{"-output-dir", dir} }},
+		"error output": {"rank.0.err", func(dir string) []string { return []string{"-output-dir", dir} }},
+		"report":       {"r.json", func(dir string) []string { return []string{"-report", filepath.Join(dir, "r.json")} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,9 +46,7 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 				require.Equal(t, 125, got.code, what)
 				require.Contains(t, got.err, args[2]+": ", what)
 				require.Contains(t, got.err, c.file, what)
-				if c.file != "r.json.part" { // gorun makes this file only at the end of the job
-					require.NoFileExists(t, filepath.Join(dir, "ran"), "no rank may run if its output or the report cannot be written")
-				}
+				require.NoFileExists(t, filepath.Join(dir, "ran"), "no rank may run if its output or the report cannot be written")
 			}
 		})
 	}
@@ -70,8 +67,26 @@ func TestDirectoriesOnTheWayAreFollowed(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, string(text[:len(want)]))
 		}
-		require.NoFileExists(t, filepath.Join(link, "r.json.part"))
 	}
+	names, err := filepath.Glob(filepath.Join(link, "*"))
+	require.NoError(t, err)
+	require.Len(t, names, 3, "no temporary file of the report is left")
+}
+
+// While gorun writes the report, the report has a name that no other file has. Files beside the report stay as they
+// are, and links beside it are not followed.
+func TestFilesBesideTheReportAreKept(t *testing.T) {
+	dir := t.TempDir()
+	precious, link := filepath.Join(dir, "r.json.part"), filepath.Join(dir, "s.json.part")
+	require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o644))
+	require.NoError(t, os.Symlink(precious, link))
+	for _, name := range []string{"r.json", "s.json"} {
+		require.Equal(t, result{}, gorun(t, nil, "-report", filepath.Join(dir, name), "true"))
+		require.FileExists(t, filepath.Join(dir, name))
+	}
+	text, err := os.ReadFile(link)
+	require.NoError(t, err)
+	require.Equal(t, "precious", string(text))
 }
 
 // If the report cannot be written, gorun reports that before it starts a rank.

@@ -88,7 +88,7 @@ func writeReport(j *job, code int) error {
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
-	f, err := createFile(j.opts.report + ".part")
+	f, err := createFile(j.opts.report + "." + j.id)
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}

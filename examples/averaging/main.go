@@ -42,6 +42,7 @@ type trainer struct {
 	n      float64 // number of points of all actors
 	left   int     // how many steps are left
 	asked  int     // how many questions were answered
+	err    error   // the error of the step at which the trainer ended, or nil
 	report chan<- *trainer
 }
 
@@ -58,8 +59,9 @@ func (t *trainer) Receive(c actor.Context) {
 		t.asked++
 		c.Respond(t.asked)
 	case *actors.Result[float64]:
-		if m.Err != nil {
-			panic(m.Err)
+		if t.err = m.Err; t.err != nil {
+			t.report <- t
+			return
 		}
 		t.a -= rate * m.Values[0] / t.n
 		t.b -= rate * m.Values[1] / t.n
@@ -131,6 +133,9 @@ func run(w *runtime.World, steps int) error {
 	}
 	for range perRank {
 		t := <-done
+		if t.err != nil {
+			return t.err
+		}
 		if w.Rank() == 0 {
 			fmt.Printf("y = %.3f x + %.3f after %d steps\n", t.a, t.b, steps)
 		}

@@ -52,7 +52,7 @@ func run(w *runtime.World, frames int, slow time.Duration) error {
 		_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) { brighten(c, next) }), "stage")
 		return err
 	default:
-		done := make(chan error)
+		done := make(chan error, 1)
 		k := &sink{want: frames, stages: byte(w.Size() - 2), slow: slow, done: done}
 		if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return k }), "stage"); err != nil {
 			return err
@@ -96,12 +96,13 @@ func brighten(c actor.Context, next *actor.PID) {
 }
 
 // sink is the actor of the last stage. It counts the frames and checks their pixels, which differ from
-// frame to frame. After an error, it sends the error to done. After the last frame, it sends nil to done.
+// frame to frame. It sends the result to done: nil after the last frame, or the error of the first bad frame.
 type sink struct {
 	want, got int
 	stages    byte
 	slow      time.Duration
-	done      chan<- error
+	done      chan<- error // has room for one result
+	over      bool         // the result was sent
 }
 
 // Receive implements actor.Actor.
@@ -111,15 +112,25 @@ func (k *sink) Receive(c actor.Context) {
 		return
 	}
 	defer m.Close()
+	if k.over {
+		return
+	}
 	time.Sleep(k.slow)
-	for i, p := range m.Bytes() {
+	if err := k.check(m.Bytes()); err != nil || k.got == k.want {
+		k.done <- err
+		k.over = true
+	}
+}
+
+// check checks the next frame and counts it.
+func (k *sink) check(pixels []byte) error {
+	for i, p := range pixels {
 		if p != byte(k.got)+k.stages {
-			k.done <- fmt.Errorf("pixel %d of frame %d is %d", i, k.got, p)
-			return
+			return fmt.Errorf("pixel %d of frame %d is %d", i, k.got, p)
 		}
 	}
 	if k.got++; k.got == k.want {
 		fmt.Printf("%d frames through %d brightening stages\n", k.got, k.stages)
-		k.done <- nil
 	}
+	return nil
 }

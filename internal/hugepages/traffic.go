@@ -44,12 +44,11 @@ const (
 // only one collapse at a time, with pauses between the collapses. The caller of Note never waits.
 //
 // Traffic does nothing if huge pages are switched off ("never" in /sys/kernel/mm/transparent_hugepage/enabled,
-// or disablethp=1 in GODEBUG) or if their size is not 2 MiB. If the kernel cannot collapse memory on demand
-// (before Linux 6.1), the collapse of each block fails and is not tried again. The zero value is ready for use.
-// Two goroutines must not use a Traffic at the same time.
+// or disablethp=1 in GODEBUG), if their size is not 2 MiB, or if the kernel cannot collapse memory on demand
+// (before Linux 6.1). The zero value is ready for use. Two goroutines must not use a Traffic at the same time.
 type Traffic struct {
-	// Collapse makes one huge page of the block at an address. Only tests set it. If it is nil, Traffic uses
-	// madvise(2).
+	// Collapse makes one huge page of the block at an address. A collapse of 0 bytes fails only if the kernel
+	// cannot collapse memory at all. Only tests set Collapse. If it is nil, Traffic uses madvise(2).
 	Collapse func(addr uintptr, bytes int) error
 
 	blocks map[uintptr]block
@@ -161,13 +160,14 @@ func transient(err error) bool {
 	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENOMEM)
 }
 
-// open makes the table of blocks and reads from the kernel's files whether blocks can be huge pages.
+// open makes the table of blocks and asks the kernel whether blocks can be huge pages.
 func (t *Traffic) open() {
 	t.opened, t.blocks = true, make(map[uintptr]block)
 	if t.Collapse == nil {
 		t.Collapse = collapse
 		t.off = !offered()
 	}
+	t.off = t.off || t.Collapse(0, 0) != nil
 }
 
 // offered reports whether the kernel's huge pages have the size of a block and are switched on, and the user has not

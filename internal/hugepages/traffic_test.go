@@ -30,16 +30,25 @@ func mapped(t *testing.T, n int) []byte {
 }
 
 // recorder stands for the kernel: its collapse records the address, takes some time, and returns
-// an error or nil.
+// an error or nil. A collapse of 0 bytes fails if the kernel is old.
 type recorder struct {
 	asked  []uintptr
 	answer error
 	takes  time.Duration
+	old    bool
 }
 
-func (r *recorder) collapse(addr uintptr, _ int) error {
-	r.asked = append(r.asked, addr)
-	time.Sleep(r.takes)
+func (r *recorder) collapse(addr uintptr, n int) error {
+	if n > 0 {
+		r.asked = append(r.asked, addr)
+		time.Sleep(r.takes)
+	}
+	switch {
+	case r.old:
+		return unix.EINVAL
+	case n == 0:
+		return nil
+	}
 	return r.answer
 }
 
@@ -156,6 +165,20 @@ func TestFailureIsTriedAgainForAWhile(t *testing.T) {
 	}
 }
 
+// TestOldKernelIsNotAskedForBlocks checks that no collapse of a block is tried if the kernel cannot collapse
+// memory at all.
+func TestOldKernelIsNotAskedForBlocks(t *testing.T) {
+	const blocks = 3
+	r := recorder{old: true}
+	b := mapped(t, blocks)
+	bubble(t, &r, func(note func([]byte)) {
+		for range 2 * price / block {
+			note(b)
+		}
+		require.Empty(t, r.asked)
+	})
+}
+
 // TestManyBlocks copies from more blocks than the table has room for. The counts of a dropped
 // block must start from zero, so that blocks do not add up bytes forever.
 func TestManyBlocks(t *testing.T) {
@@ -193,6 +216,9 @@ func TestMemoryIsUnchanged(t *testing.T) {
 	ended := make(chan error, 1)
 	for i := range blocks {
 		traffic := hugepages.Traffic{Collapse: func(addr uintptr, n int) error {
+			if n == 0 {
+				return nil // so that a collapse is tried on every kernel
+			}
 			err := hugepages.Collapse(addr, n)
 			ended <- err
 			return err

@@ -50,6 +50,7 @@ func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*act
 		return nil, fmt.Errorf("actor %q among ranks %v of %d: %w", name, ranks, s.Size(), ErrNoRank)
 	}
 	r := &roaming{s: s, name: name, ranks: slices.Clone(ranks), props: props, at: -1, relays: make(map[string]*relay)}
+	here := r.settle() // before a message can arrive
 	pid, ok := s.ProcessRegistry.Add(r, "among$"+name)
 	if !ok {
 		return nil, fmt.Errorf("actor %q: %w", name, actor.ErrNameExists)
@@ -58,12 +59,13 @@ func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*act
 	s.mu.Lock()
 	s.roaming = append(s.roaming, r)
 	s.mu.Unlock()
-	if r.settle() {
+	if r.settle() || here {
 		if _, err := s.Spawn(props, name); err != nil {
 			s.forgetRoaming(r, pid)
 			return nil, err
 		}
 	}
+	s.appeared(pid.Id)
 	return pid, nil
 }
 

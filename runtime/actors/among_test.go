@@ -108,3 +108,22 @@ func TestSpawnAmongAgain(t *testing.T) {
 		ask(t, s, pid, 1)
 	})
 }
+
+// TestMessagesBeforeSpawnAmong checks that messages to the PID of SpawnAmong, of the same rank and of another one, wait
+// until SpawnAmong is called.
+func TestMessagesBeforeSpawnAmong(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		var asked []*actor.Future
+		for _, s := range all {
+			asked = append(asked, s.Root.RequestFuture(s.PID(0, "among$roams"), s.Rank(), soon))
+		}
+		pid, err := all[0].SpawnAmong(idle(), "roams", 0)
+		require.NoError(t, err)
+		require.Equal(t, "among$roams", pid.Id)
+		for rank, f := range asked {
+			v, err := f.Result()
+			require.NoError(t, err)
+			require.Equal(t, rank, v)
+		}
+	})
+}

@@ -139,8 +139,8 @@ func (g *Group) contributed(r *round) {
 	}
 }
 
-// Close ends the group. It is local. Every rank closes the group after its last round. A round that has not ended
-// fails with ErrCommClosed.
+// Close ends the group. It is local. Every rank closes the group after its last round. If a round has not ended, it
+// fails with ErrCommClosed as soon as every member of this rank has contributed.
 func (g *Group) Close() error { return g.comm.Close() }
 
 // work runs the rounds that are complete at this rank, in order.

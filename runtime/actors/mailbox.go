@@ -144,13 +144,12 @@ func (m *mailbox) wake() {
 }
 
 // PostUserMessage implements actor.Mailbox. Any goroutine of this rank may call it, whether it runs an
-// actor or not.
+// actor or not. As in protoactor's mailboxes, the parts of a batch precede the batch itself, which may be a request.
 func (m *mailbox) PostUserMessage(message any) {
 	if batch, ok := actor.UnwrapEnvelopeMessage(message).(actor.MessageBatch); ok {
 		for _, part := range batch.GetMessages() {
 			m.PostUserMessage(part)
 		}
-		return
 	}
 	if e, ok := message.(*actor.MessageEnvelope); ok {
 		m.s.fence(e.Sender)

@@ -172,3 +172,33 @@ func TestExampleMiddlewareAndTouch(t *testing.T) {
 		require.GreaterOrEqual(t, seen.Load(), int32(2))
 	})
 }
+
+// parts is a batch of messages.
+type parts []any
+
+// GetMessages implements actor.MessageBatch.
+func (p parts) GetMessages() []any { return p }
+
+// TestMessageBatch checks that an actor gets the parts of a batch and then the batch itself, which may be a request, as
+// with a mailbox of protoactor.
+func TestMessageBatch(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		for name, mailbox := range map[string]actor.PropsOption{"protoactor": actor.WithMailbox(actor.Unbounded()), "worker": s.Worker(), "inline": s.Inline()} {
+			var got []any
+			pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				switch m := c.Message().(type) {
+				case int:
+					got = append(got, m)
+				case parts:
+					got = append(got, len(m))
+					c.Respond(got)
+				}
+			}, mailbox), name)
+			require.NoError(t, err)
+			v, err := s.Root.RequestFuture(pid, parts{7, 8, 9}, soon).Result()
+			require.NoError(t, err, name)
+			require.Equal(t, []any{7, 8, 9, 3}, v, name)
+		}
+	})
+}

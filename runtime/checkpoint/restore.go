@@ -37,12 +37,10 @@ func (s *Store) Restore(c *runtime.Comm, parts ...Part) (step int, found bool, e
 }
 
 func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
+	s.introduce(own)
 	var err error
 	for _, p := range parts {
 		err = cmpOr(err, p.err)
-	}
-	if err == nil {
-		err = s.introduce(own)
 	}
 	if own.World().LocalRank() == 0 {
 		s.config.sweep() // one rank of each node does this, because each node may have a directory of its own

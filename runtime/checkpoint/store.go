@@ -128,9 +128,7 @@ func (s *Store) Save(c *runtime.Comm, step int, parts ...Part) error {
 }
 
 func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
-	if err := s.introduce(own); err != nil {
-		return err
-	}
+	s.introduce(own)
 	mine, theirs := s.oldest(&s.own), s.oldest(&s.kept)
 	err := s.mayFollow(step, parts)
 	if err == nil && !mine.committed {

@@ -338,3 +338,19 @@ func TestArguments(t *testing.T) {
 	})
 	r.restores(t, 4)
 }
+
+// Save and Restore work on a duplicate of the World's communicator after the latter was broken.
+func TestSaveBesideABrokenWorld(t *testing.T) {
+	newRanks(t, 2, "").run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		c.Break(errors.New("wrong"))
+		require.NoError(t, s.Save(dup, 1, checkpoint.Slice([]int{c.Rank()})))
+		got := []int{-1}
+		step, found, err := s.Restore(dup, checkpoint.Slice(got))
+		require.NoError(t, err)
+		require.True(t, found)
+		require.Equal(t, []int{1, c.Rank()}, []int{step, got[0]})
+		return nil
+	})
+}

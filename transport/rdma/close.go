@@ -36,8 +36,9 @@ func (t *Transport) ended(peer int, err error) {
 	}
 }
 
-// Close implements transport.Transport. It waits until the peers have acknowledged all frames, or
-// until no frame was acknowledged for Config.Linger, or until the last adapter has failed. Then
+// Close implements transport.Transport. It waits until the peers have acknowledged all frames that were
+// sent before Close, and then the frames that were sent in the meantime, such as answers to FetchAdds. It
+// stops waiting if no frame was acknowledged for Config.Linger, or if the last adapter has failed. Then
 // Close sends BYE to every peer, and waits for the answers for at most Config.Goodbye. If all frames
 // are acknowledged and an answer does not arrive, no message is lost.
 func (t *Transport) Close() error { return t.close(true) }
@@ -143,37 +144,47 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 	return nil
 }
 
-// settle waits until every frame is acknowledged or the receiver of the frame has ended. For peers
-// without a connection settle asks for new connections. If no frame is acknowledged within
+// settle waits until the frames that were sent so far are acknowledged or the receiver of the frame has
+// ended, and then once more. The second time covers the frames by which this rank has answered requests of
+// peers during the first. A peer that repeats its requests can therefore not keep the rank from ending. For
+// peers without a connection settle asks for new connections. If no frame is acknowledged within
 // Config.Linger, or if the last adapter fails, settle logs one of the peers that owe an
 // acknowledgement, and returns.
 func (t *Transport) settle(ring func(), bell chan struct{}) {
-	for {
-		before, slow := t.unsettled()
-		if before == 0 {
-			return
+	for range 2 {
+		for _, p := range t.peers {
+			if p != nil {
+				p.last = p.acked + uint16(p.flow.Unacknowledged())
+			}
 		}
-		less := func() bool {
-			n, _ := t.unsettled()
-			return n < before
-		}
-		if err := t.linger(ring, bell, t.config.Linger, less); err != nil {
-			t.log.Log(fmt.Sprintf("rdma: at the end rank %d has not taken the last %d messages: %v",
-				slow.peer, slow.flow.Unacknowledged(), err))
-			return
+		for before, slow := t.unsettled(); before > 0; before, slow = t.unsettled() {
+			less := func() bool {
+				n, _ := t.unsettled()
+				return n < before
+			}
+			if err := t.linger(ring, bell, t.config.Linger, less); err != nil {
+				t.log.Log(fmt.Sprintf("rdma: at the end rank %d has not taken the last %d messages: %v",
+					slow.peer, slow.flow.Unacknowledged(), err))
+				return
+			}
 		}
 	}
 }
 
-// unsettled returns the number of frames that are not acknowledged, and one of the peers that owe
-// an acknowledgement. unsettled sends these peers a recordMarker, which a peer acknowledges at
+// unsettled returns the number of frames before endpoint.last that are not acknowledged, and one of the
+// peers that owe an acknowledgement. unsettled sends these peers a recordMarker, which a peer acknowledges at
 // once.
 func (t *Transport) unsettled() (frames int, slow *endpoint) {
 	for _, p := range t.peers {
-		if p == nil || p.end != nil || p.flow.Unacknowledged() == 0 {
+		if p == nil || p.end != nil {
 			continue
 		}
-		frames, slow = frames+p.flow.Unacknowledged(), p
+		left := int16(p.last - p.acked)
+		if left <= 0 {
+			p.last = p.acked // so that the difference stays small while other frames are acknowledged
+			continue
+		}
+		frames, slow = frames+int(left), p
 		if l := p.link; l == nil {
 			p.want()
 		} else if !l.pressed || int16(p.acked-l.marker) > 0 {

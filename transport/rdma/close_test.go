@@ -101,6 +101,34 @@ func TestCloseAsksAgainForWhatFollowed(t *testing.T) {
 	}
 }
 
+// TestCloseEndsWhileAPeerAsks has the peer ask the next question as soon as it has the answer to the last one, while the
+// rank closes. The test checks that Close returns although there is always an answer that is not acknowledged.
+func TestCloseEndsWhileAPeerAsks(t *testing.T) {
+	for _, style := range []verbstest.Style{verbstest.StyleInfiniBand, verbstest.StyleIWARP} {
+		r, u := loneAt(t, memory(style, 2), 2, func(c *rdma.Config) {
+			abrupt(c)
+			c.Linger = time.Hour
+		})
+		c, n := credentials(1, 2), request(1)
+		h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+		require.Equal(t, verbs.EventEstablished, h.answer(r).Type)
+		h.say(frame(word(0, 0, 64, 0), kindUpdate))
+		u.settle(r, "a message", func() bool { return r.to(1).Send(transport.Header{}, nil) == nil })
+
+		closed := make(chan error, 1)
+		go func() { closed <- r.Close() }()
+		u.await("an update, the message and the wish", func() bool { return h.heard == 3 })
+		connected := func() bool { return h.event.Type == verbs.EventEstablished }
+		for asked, deadline := uint16(0), time.Now().Add(patience); connected(); asked++ {
+			require.False(t, time.Now().After(deadline), "Close does not return")
+			heard := h.heard
+			h.say(frame(word(asked, uint16(heard-1), uint16(heard)+64, 1), kindEager, question()...))
+			u.await("the answer or the end", func() bool { return h.heard > heard || !connected() })
+		}
+		require.NoError(t, <-closed)
+	}
+}
+
 // question returns a recordCheck, which asks whether memory may be read. The memory that the record names does
 // not exist.
 func question() []byte {

@@ -86,7 +86,8 @@
 //
 // # Ends
 //
-//	Close               waits until all frames are acknowledged, or until no frame was
+//	Close               waits until all frames that were sent before, and then those that were
+//	                    sent meanwhile, are acknowledged, or until no frame was
 //	                    acknowledged for Config.Linger, or until the last adapter has failed;
 //	                    then sends BYE to every peer, and waits for the answers for at most
 //	                    Config.Goodbye

@@ -31,9 +31,9 @@ type endpoint struct {
 	rail  *rail
 	sends *sendMemory
 	flow  *credit.Flow
-	// slots are the frames that are not acknowledged. acked is the sequence number of the oldest of them.
-	slots []sent
-	acked uint16
+	// slots are the frames that are not acknowledged, from sequence number acked on. Close waits for those before last.
+	slots       []sent
+	acked, last uint16
 	// maxEager is the longest payload of a Send, and depth the ORD. Until the first connection, newEndpoint
 	// determines both. From then on they have the negotiated values (terms).
 	maxEager, depth int
@@ -51,7 +51,7 @@ type endpoint struct {
 	search string
 	// trials are texts about the results of attempts on other rails, by rail number.
 	trials map[uint8]string
-	// prompt reports whether the peer waits for an acknowledgement.
+	// prompt reports whether the next update is sent without delay, because the peer has asked for an acknowledgement.
 	prompt bool
 	// listed reports whether the endpoint is in Transport.busy.
 	listed  bool
@@ -361,7 +361,7 @@ func (p *endpoint) service() bool {
 	if p.flow.Due() || p.prompt && p.flow.Owed() {
 		p.update()
 	}
-	return p.leaving != staying && p.part() || p.flow.Queued() > 0 || p.prompt || p.bulk.waits()
+	return p.leaving != staying && p.part() || p.flow.Queued() > 0 || p.bulk.waits()
 }
 
 // rest is called when the actor inspects the connection, from time to time. If there was no traffic since the

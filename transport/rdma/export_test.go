@@ -77,6 +77,9 @@ func (t *Transport) Registered() (parts, lasting, single int) {
 	return len(r.lasting), r.counts.lasting, r.counts.single
 }
 
+// Busy reports whether the next Poll continues work of an endpoint.
+func (t *Transport) Busy() bool { return len(t.busy) > 0 }
+
 // Supervised reports whether the actors of connections were started.
 func (t *Transport) Supervised() bool { return t.supervision.supervisor != nil }
 

@@ -310,7 +310,7 @@ func (t *Transport) Arm() bool {
 		t.service()
 	}
 	t.begin()
-	t.batches.armed = t.arm(t.ring) && !t.commands.news.Load()
+	t.batches.armed = t.arm(t.ring) // a command that is added from now on rings the Sleeper
 	return t.batches.armed
 }
 

@@ -191,6 +191,7 @@ const (
 	kindBye    = 3
 	kindProof  = 5
 
-	// recordCheck is a kind of record.
-	recordCheck = 5
+	// recordMarker and recordCheck are kinds of records.
+	recordMarker = 4
+	recordCheck  = 5
 )

@@ -8,7 +8,7 @@ import (
 
 const (
 	// sendMemoryMax bounds the registered memory for frames that this rank sends on one rail, in
-	// bytes, for all peers together.
+	// bytes, for all peers together. The first buffers of each size do not count.
 	sendMemoryMax = 64 << 20
 	// sendChunk is the number of bytes of buffers that are registered at a time. But at least four
 	// buffers are registered at a time.
@@ -34,8 +34,10 @@ type sendMemory struct {
 	domain registrar
 	sizes  [classes]int
 	free   [classes][]buffer
-	total  int
-	room   room
+	// grown reports, for each size, whether there are buffers of this size. total is the number of bytes of all buffers.
+	grown [classes]bool
+	total int
+	room  room
 }
 
 func newSendMemory(a *verbs.Adapter, d *verbs.ProtectionDomain, slot int) *sendMemory {
@@ -44,12 +46,13 @@ func newSendMemory(a *verbs.Adapter, d *verbs.ProtectionDomain, slot int) *sendM
 	return m
 }
 
-// take returns a buffer of at least n bytes. It returns false if no buffer is free and the memory
-// has reached sendMemoryMax. n is at most the size of a receive.
+// take returns a buffer of at least n bytes. It returns false if no buffer of the smallest sufficient size is
+// free and the memory has reached sendMemoryMax. If there has never been a buffer of this size, take makes some in
+// any case, because all the memory may consist of free buffers of other sizes. n is at most the size of a receive.
 func (m *sendMemory) take(n int) (buffer, bool, error) {
 	c := m.class(n)
 	if len(m.free[c]) == 0 {
-		if m.total+m.sizes[c] > sendMemoryMax {
+		if m.grown[c] && m.total+m.sizes[c] > sendMemoryMax {
 			return buffer{}, false, nil
 		}
 		if err := m.grow(uint8(c)); err != nil {
@@ -106,6 +109,7 @@ func (m *sendMemory) grow(class uint8) error {
 	if err != nil {
 		return fmt.Errorf("register %d send buffers of %d bytes: %w", count, size, err)
 	}
+	m.grown[class] = true
 	m.total += count * size
 	for i := range count {
 		s := region.Segment(first+i*stride-m.room.head, m.room.head+size+m.room.tail)

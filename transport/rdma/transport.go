@@ -159,15 +159,23 @@ func (t *Transport) openRails() error {
 
 // wantedSlot returns Config.Slot or its default.
 func (t *Transport) wantedSlot() int {
-	pins := func(r *rail) bool { return r.limits.PinsMemory }
 	switch c := &t.config; {
 	case c.Slot > 0:
 		return c.Slot
-	case c.Size-1 > longSlotPeers || slices.ContainsFunc(t.rails, pins):
+	case c.Size-1 > longSlotPeers || t.pins():
 		return slotDefault
 	}
 	return slotLong
 }
+
+// pins reports whether an adapter pins memory. Such an adapter works without the processor. The others are programs
+// that send and receive in Poll.
+func (t *Transport) pins() bool {
+	return slices.ContainsFunc(t.rails, func(r *rail) bool { return r.limits.PinsMemory })
+}
+
+// Slow implements transport.Slow.
+func (t *Transport) Slow() bool { return !t.pins() }
 
 // severalStriped reports whether at least two rails carry stripes.
 func (t *Transport) severalStriped() bool {

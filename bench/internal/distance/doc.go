@@ -3,5 +3,6 @@
 //
 // The host may run the two virtual processors on cores that share a cache, and a second later on cores that do
 // not. All messages then take about twice as long. If the distance changes between two
-// runs, their figures cannot be compared.
+// runs, their figures cannot be compared. On a machine with more processors, only the distance of the first two is
+// measured.
 package distance

@@ -34,10 +34,9 @@ func (b Bodies) Run(w *runtime.World, o *Options) error {
 	}
 }
 
-// Count returns the number of elements of type T in size bytes, rounded up. It returns 0 only if size is 0.
+// Count returns the number of elements of type T in size bytes. Parse has rounded the sizes up to whole elements.
 func Count[T Element](size int) int {
-	width := int(reflect.TypeFor[T]().Size())
-	return (size + width - 1) / width
+	return size / int(reflect.TypeFor[T]().Size())
 }
 
 // Slice returns n elements from the arena if o.Arena is true, otherwise from the heap. Slice writes each

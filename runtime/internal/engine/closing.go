@@ -29,18 +29,20 @@ func (e *Engine) CloseStream(l *Stream) {
 }
 
 // arriveClose tells the actor receiver that a stream of a peer has ended. Before the actor receiver is
-// set, the end of the stream is kept for the actor receiver, in order with the early actor messages.
+// set, the end of a stream of which messages are kept is kept, too, in order with them. The end of any other
+// stream is confirmed at once.
 func (e *Engine) arriveClose(p *peer, number uint32) {
 	if c := e.mail.actorReceiver; c != nil {
 		e.closed(c, p, number)
 		e.callServer()
 		return
 	}
-	switch y := &e.mail.early; {
-	case y.hopeless:
-		e.post(p, header{kind: kindClosed, context: number}.pack(), nil)
-	case y.bytes+messageOverhead <= earlyMax: // without space, the peer gets no answer and never reuses the number
+	y, k := &e.mail.early, streamKey{p.rank, number}
+	delete(y.refused, k)
+	if y.keeps(k) {
 		y.keep(earlyMessage{source: p.rank, closed: number}, messageOverhead)
+	} else {
+		e.post(p, header{kind: kindClosed, context: number}.pack(), nil)
 	}
 }
 

@@ -81,6 +81,14 @@ func (b *budget) widen(i *incoming) {
 	}
 }
 
+// regain takes back the part of the window of a lost peer that has become unused: at the loss, what no unexpected
+// message of the peer uses, and later the cost of each of these messages, when it is received. The peer has no
+// window any more, and told is the limit up to which regain has taken back.
+func (b *budget) regain(i *incoming) {
+	b.free += int64(int32(i.limit() - i.told))
+	i.told = i.limit()
+}
+
 // AwaitCredit waits for a stream that had no credit for an actor message. It returns when the
 // stream has credit again or is closed, or when its peer is down. The argument what and the errors
 // are the same as those of Await.

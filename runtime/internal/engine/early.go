@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// earlyMax bounds the bytes of the actor messages that wait for the ActorReceiver of this rank,
@@ -8,6 +11,8 @@ const (
 	earlyMax = 4 << 20
 	// defaultEarly is used for a Config.Early of 0.
 	defaultEarly = 30 * time.Second
+	// refusedMax bounds the length of early.refused.
+	refusedMax = 1 << 16
 )
 
 // earlyMessage waits for the ActorReceiver: an actor message, or the end of a stream.
@@ -30,11 +35,46 @@ type early struct {
 	// reports whether the timer has ended the wait.
 	patience *time.Timer
 	hopeless bool
+	// refused holds the streams of which a message was refused, until their ends arrive. The value is true if the
+	// ActorReceiver has got earlier messages of the stream.
+	refused map[streamKey]bool
+}
+
+// streamKey identifies a stream of a peer.
+type streamKey struct {
+	source int
+	number uint32
 }
 
 // keep stores an actor message or the end of a stream. cost is its share of earlyMax, in bytes.
 func (y *early) keep(p earlyMessage, cost int) {
 	y.actorMessages, y.bytes = append(y.actorMessages, p), y.bytes+cost
+}
+
+// keeps reports whether messages of a stream are kept that no kept end of the stream follows.
+func (y *early) keeps(k streamKey) bool {
+	for _, p := range slices.Backward(y.actorMessages) {
+		if p.source == k.source && (p.closed == k.number || p.closed == 0 && p.actorMessage.Stream == k.number) {
+			return p.closed == 0
+		}
+	}
+	return false
+}
+
+// refuse records that a message of a stream was refused.
+func (y *early) refuse(k streamKey) {
+	if y.refused == nil {
+		y.refused = make(map[streamKey]bool)
+	}
+	if !y.has(k) && len(y.refused) < refusedMax {
+		y.refused[k] = false
+	}
+}
+
+// has reports whether a message of a stream was refused and the end of the stream has not arrived.
+func (y *early) has(k streamKey) bool {
+	_, refused := y.refused[k]
+	return refused
 }
 
 // take removes and returns everything that was kept.
@@ -79,6 +119,7 @@ func (e *Engine) refuse(p *peer, w ActorMessage, body []byte, memory *Message) {
 	}
 	if w.Stream != 0 {
 		n := min(len(body), RefusedMax, p.mostEager())
+		e.mail.early.refuse(streamKey{p.rank, w.Stream})
 		e.post(p, words(kindRefuse, 0, w.Stream, int32(w.Tag), Type(w.Type), w.ID, 0), body[:n])
 	}
 }

@@ -120,3 +120,71 @@ func TestActorMessagesDoNotWaitForEver(t *testing.T) {
 	})
 	require.NoError(t, e.Down(1))
 }
+
+// TestNothingFollowsARefusedMessage checks that the actor receiver gets no message of a stream after one that was
+// refused, and no end of a stream of which every message was refused. The number of a stream can be used again after
+// its end, whether the rank has an actor receiver by then or not.
+func TestNothingFollowsARefusedMessage(t *testing.T) {
+	for _, ends := range []string{"before", "after"} {
+		t.Run("ends "+ends, func(t *testing.T) { testNothingFollowsARefusedMessage(t, ends == "before") })
+	}
+}
+
+func testNothingFollowsARefusedMessage(t *testing.T, before bool) {
+	t.Helper()
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	sender, receiver := &actorReceiver{}, &actorReceiver{}
+	e := w.engines[0]
+	e.SetActorReceiver(sender)
+	open := func(name string) *engine.Stream {
+		l, err := e.NewStream(1, nil, &engine.ActorMessage{}, []byte(name))
+		require.NoError(t, err)
+		return l
+	}
+	send := func(l *engine.Stream, body string) {
+		_, err := e.SendActorMessage(l, engine.ActorMessage{Stream: l.Number()}, nil, []byte(body), 0)
+		require.NoError(t, err)
+	}
+	refused := func(n int) {
+		soonTrue(t, func() bool {
+			have := 0
+			require.NoError(t, e.Await(none, func() bool { have = len(sender.refused); return true }, "look"))
+			w.engines[1].Poll()
+			return have == n
+		})
+	}
+	const kept = (4 << 20) / (4000 + 448)
+	known := open(string(make([]byte, 4000)))
+	for range kept {
+		send(known, string(make([]byte, 4000)))
+	}
+	unknown := open("unknown")
+	refused(2)
+	freed := func(l *engine.Stream) {
+		soonTrue(t, func() bool {
+			w.engines[1].Poll()
+			return open("again").Number() == l.Number()
+		})
+	}
+	if before {
+		e.CloseStream(known)
+		e.CloseStream(unknown)
+		freed(unknown)
+	}
+	w.engines[1].SetActorReceiver(receiver)
+	if !before {
+		send(known, "late")
+		send(unknown, "late")
+		refused(4)
+		e.CloseStream(unknown)
+		freed(unknown)
+		e.CloseStream(known)
+	}
+	freed(known)
+	soonTrue(t, func() bool { return receiver.count() > kept })
+	receiver.mu.Lock()
+	defer receiver.mu.Unlock()
+	require.NotContains(t, receiver.bodies, "late")
+	require.NotContains(t, receiver.bodies, "unknown")
+	require.Equal(t, []uint32{known.Number()}, receiver.closed)
+}

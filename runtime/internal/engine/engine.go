@@ -115,6 +115,8 @@ type Engine struct {
 	mu    mutex
 	burst progress.Burst
 	share progress.Share
+	// slow is true if a transport is slow (transport.Slow).
+	slow bool
 	// lone is true if Go had a single processor when the engine was made.
 	lone bool
 	// anyPeer describes the rank for which a wait for AnySource waits. It is Remote until the engine has an
@@ -190,6 +192,9 @@ func New(cfg Config) (*Engine, error) {
 	for _, t := range cfg.Transports {
 		if l, ok := t.(transport.Locking); ok {
 			l.UseLock(e.locked)
+		}
+		if s, ok := t.(transport.Slow); ok && s.Slow() {
+			e.slow = true
 		}
 	}
 	e.token.Init()

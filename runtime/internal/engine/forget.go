@@ -71,16 +71,18 @@ func (e *Engine) forget(dead func(context uint32) bool, err error) {
 
 // drop drops an unexpected message and, if its sender waits for the match, tells the sender. If all operations
 // of this rank have been ended (Engine.err), drop tells the sender nothing. The peers then end their operations
-// for the same reason as this rank, and they should report that reason instead of ErrForgotten.
+// for the same reason as this rank, and they should report that reason instead of ErrForgotten. The sends of
+// this rank to itself have ended, and their records may be free.
 func (e *Engine) drop(g *message) {
 	p := g.peer
 	e.match.take(g)
 	switch {
 	case g.kind == kindHandover:
 		e.giveBack(p, g.key)
+	case e.err != nil:
 	case g.self != nil:
 		e.complete(g.self, ErrForgotten)
-	case g.waits && e.err == nil:
+	case g.waits:
 		e.post(p, header{kind: kindWithdrawn, id: g.id}.pack(), nil)
 	}
 	e.freeMessage(g)

@@ -200,3 +200,18 @@ func TestAbortedEnginesForgetInSilence(t *testing.T) {
 	_, err := send.Wait(none)
 	require.ErrorIs(t, err, errBroken)
 }
+
+// TestForgetAfterAbort checks that Forget leaves the sends of a rank to itself alone after Abort has ended them:
+// their records may be those of later operations, which have to end with the error of Abort.
+func TestForgetAfterAbort(t *testing.T) {
+	e, err := engine.New(engine.Config{Size: 1})
+	require.NoError(t, err)
+	defer e.Close()
+	h := e.Isend(in(4, 0, 1), 0, nil, engine.Synchronous)
+	e.Abort(errBroken)
+	_, err = h.Wait(none)
+	require.ErrorIs(t, err, errBroken)
+	e.Forget(func(uint32) bool { return true }, errOver)
+	_, err = e.Recv(none, in(4, 0, 1), 0, nil)
+	require.ErrorIs(t, err, errBroken)
+}

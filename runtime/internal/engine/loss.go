@@ -21,6 +21,8 @@ func (e *Engine) lose(p *peer, cause error) {
 	}
 	p.down, p.eager = &transport.PeerDown{Peer: p.rank, Cause: cause}, -1
 	p.ignored, p.batch = true, nil
+	p.in.told, p.in.window = p.in.arrived-p.in.window, 0
+	e.budget.regain(&p.in)
 	for p.reads.head != nil {
 		p.reads.pop()
 	}

@@ -250,14 +250,20 @@ func (e *Engine) offend(p *peer, err error) {
 }
 
 // repay returns the credit that an eager message of a peer consumed. Once half of the window has
-// been returned since the last limit was sent, it sends the new limit in a frame of its own.
+// been returned since the last limit was sent, it sends the new limit in a frame of its own. The credit
+// of a lost peer returns to the budget.
 func (e *Engine) repay(p *peer, cost uint32) {
 	p.in.returned += cost
 	if p.tr == nil {
 		p.out.limit = p.in.limit() // p is this rank itself: no frame is needed
 		return
 	}
-	if p.in.due() {
-		e.post(p, header{kind: kindCredit}.pack(), nil)
+	if !p.in.due() {
+		return
 	}
+	if p.down != nil {
+		e.budget.regain(&p.in)
+		return
+	}
+	e.post(p, header{kind: kindCredit}.pack(), nil)
 }

@@ -51,8 +51,8 @@ type ActorReceiver interface {
 	Credit(l *Stream)
 	// Refused is called when the peer has dropped an actor message of the stream. Either the actor
 	// receiver of the peer was not set within the peer's Config.Early, or the peer had no space to
-	// keep the message until then. p is the dropped message. body contains its first bytes, at most
-	// RefusedMax, and is valid during the call.
+	// keep the message until then, or it has dropped an earlier message of the stream. p is the dropped
+	// message. body contains its first bytes, at most RefusedMax, and is valid during the call.
 	Refused(l *Stream, p ActorMessage, body []byte)
 	// Closed is called when a stream of a peer has ended, after all actor messages of the stream.
 	// The peer may reuse the number of the stream afterwards.
@@ -95,15 +95,22 @@ type mail struct {
 func (e *Engine) SetActorReceiver(c ActorReceiver) {
 	e.lock()
 	defer e.unlock()
-	e.mail.actorReceiver = c
-	for _, p := range e.mail.early.take() {
+	y := &e.mail.early
+	for _, p := range y.take() {
 		if p.closed != 0 {
 			e.closed(c, e.peers[p.source], p.closed)
 			continue
 		}
 		c.ActorMessage(p.source, p.actorMessage, p.body, p.memory)
+		if k := (streamKey{p.source, p.actorMessage.Stream}); y.has(k) {
+			y.refused[k] = true
+		}
 	}
-	e.mail.early.stop()
+	if len(y.refused) > 0 {
+		c = &lateReceiver{c, e}
+	}
+	e.mail.actorReceiver = c
+	y.stop()
 	for _, p := range e.peers {
 		if p != nil && p.down != nil {
 			c.Lost(p.rank, p.down)

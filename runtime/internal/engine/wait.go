@@ -101,7 +101,7 @@ func (e *Engine) giveWay(w *waiter, x *expiry) {
 	// its yield let another process run (Share.Extends).
 	since := w.since
 	var pace progress.Pace
-	pace.Start(e.share.Policy())
+	pace.Start(e.share.Policy(e.lookAt(w)))
 	for {
 		x.look(w)
 		in.Over = w.over() || e.err != nil && w.req == nil
@@ -132,8 +132,8 @@ func (e *Engine) giveWay(w *waiter, x *expiry) {
 		case progress.Yield:
 			took := e.yield(pace.Wide(e.lone))
 			if e.share.Yielded(took) {
-				e.burst.Start(e.share.Policy())
-				pace.Change(e.share.Policy())
+				e.burst.Start(e.share.Policy(progress.Unknown))
+				pace.Change(e.share.Policy(e.lookAt(w)))
 			}
 			if e.share.Extends(took) && time.Since(w.since) < progress.YieldsMost {
 				since = time.Now()
@@ -198,10 +198,12 @@ func (e *Engine) ask() {
 }
 
 // lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. The result
-// determines how often a burst polls. lookAt returns Unknown if the policy is to spin.
+// determines how often a burst polls, and how long w polls before it sleeps. If the policy is to spin, lookAt returns
+// Remote for a rank behind a slow network, and otherwise Unknown or Word.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
+	spins := e.burst.Spins()
 	switch {
-	case e.burst.Spins():
+	case spins && !e.slow:
 		return progress.Unknown
 	case w.done != nil:
 		return progress.Word
@@ -212,6 +214,8 @@ func (e *Engine) lookAt(w *waiter) progress.Peer {
 	switch {
 	case !ok:
 		return progress.Remote
+	case spins:
+		return progress.Unknown
 	case s.Away():
 		return progress.Away
 	}

@@ -8,6 +8,7 @@ const (
 	burstUnknown  = 8
 	burstTrial    = 48 // takes longer than a switch to another process and the answer of that process
 	burstAway     = 1
+	burstRemote   = 2 // takes longer than a yield to no other process
 )
 
 // BurstMost is the largest number of polls of a burst. First and Next count only polls without
@@ -32,7 +33,8 @@ const (
 	// the processor that polling takes.
 	Word
 	// Remote means that the rank is reached through a network. One poll of a network may take as long as a
-	// burst of polls of shared memory, because it may make system calls.
+	// burst of polls of shared memory, because it may make system calls. If the policy is to spin, Remote is only
+	// used for networks whose polls do make system calls.
 	Remote
 )
 
@@ -66,6 +68,8 @@ func (b *Burst) First(p Peer) int {
 // Next returns the number of polls without success that end any later burst of a wait.
 func (b *Burst) Next(p Peer) int {
 	switch {
+	case b.spins && p == Remote:
+		return burstRemote
 	case b.spins:
 		return burstSpinning
 	case p == There:
@@ -76,5 +80,5 @@ func (b *Burst) Next(p Peer) int {
 	return burstUnknown
 }
 
-// Spins reports whether the policy is to spin. If it is, First and Next do not depend on the Peer.
+// Spins reports whether the policy is to spin. If it is, First and Next only depend on whether the Peer is Remote.
 func (b *Burst) Spins() bool { return b.spins }

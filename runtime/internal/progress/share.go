@@ -14,6 +14,8 @@ type Share struct {
 	alone  Policy // the policy while the processor is not shared; if it does not spin, Share does nothing
 	score  int
 	shared bool
+	// slices is greater than 0 after a yield to a process that computes, until enough other yields have followed.
+	slices int
 }
 
 const (
@@ -27,6 +29,8 @@ const (
 	// shared from the time when the score reaches scoreMost, after some long yields in short succession, until the
 	// score is 0 again.
 	scoreLong, scoreMost = 16, 64
+	// slicesMost is the number of shorter yields after which a yield of yieldedSlice or more is forgotten.
+	slicesMost = 64
 	// YieldsMost is the longest time for which a waiting rank on a shared processor yields before it sleeps.
 	YieldsMost = 10 * time.Millisecond
 )
@@ -37,10 +41,13 @@ func (s *Share) Start(alone Policy) { *s = Share{alone: alone} }
 // Watches reports whether Yielded needs the duration of each yield.
 func (s *Share) Watches() bool { return s.alone.Spin > 0 }
 
-// Policy returns the policy to apply.
-func (s *Share) Policy() Policy {
-	if s.shared {
+// Policy returns the policy to apply in a wait for p.
+func (s *Share) Policy(p Peer) Policy {
+	switch {
+	case s.shared:
 		return Policy{Yield: s.alone.Yield}
+	case p == Remote && s.slices == 0:
+		return Policy{Yield: s.alone.Spin + s.alone.Yield}
 	}
 	return s.alone
 }
@@ -53,15 +60,16 @@ func (s *Share) Extends(d time.Duration) bool {
 
 // Yielded takes the duration of a yield, and reports whether Policy has changed.
 func (s *Share) Yielded(d time.Duration) bool {
-	was := s.shared
+	was, computed := s.shared, s.slices > 0
+	s.slices = max(0, s.slices-1)
 	switch {
 	case d < yieldedLong:
 		s.score = max(0, s.score-1)
 	case d < yieldedSlice:
 		s.score = min(scoreMost, s.score+scoreLong)
 	default:
-		s.score = 0
+		s.score, s.slices = 0, slicesMost
 	}
 	s.shared = s.score == scoreMost || s.shared && s.score > 0
-	return s.shared != was
+	return s.shared != was || s.slices > 0 != computed
 }

@@ -23,7 +23,8 @@ func TestShare(t *testing.T) {
 	for range 1000 {
 		require.False(t, s.Yielded(short))
 	}
-	require.Equal(t, alone, s.Policy())
+	require.Equal(t, alone, s.Policy(progress.Unknown))
+	require.Equal(t, progress.Policy{Yield: alone.Spin + alone.Yield}, s.Policy(progress.Remote))
 	for range 20 { // now and then a yield takes long because of an interrupt
 		require.False(t, s.Yielded(long))
 		require.False(t, s.Extends(long))
@@ -33,11 +34,11 @@ func TestShare(t *testing.T) {
 	}
 	yields := 0
 	for !s.Yielded(long) {
-		require.Equal(t, alone, s.Policy())
+		require.Equal(t, alone, s.Policy(progress.Unknown))
 		yields++
 		require.Less(t, yields, 10)
 	}
-	require.Equal(t, progress.Policy{Yield: alone.Yield}, s.Policy())
+	require.Equal(t, progress.Policy{Yield: alone.Yield}, s.Policy(progress.Unknown))
 	require.True(t, s.Extends(long))
 	require.False(t, s.Extends(short))
 	require.False(t, s.Extends(slice))
@@ -53,12 +54,33 @@ func TestShare(t *testing.T) {
 		require.Less(t, yields, 100)
 	}
 	require.Greater(t, yields, 20)
-	require.Equal(t, alone, s.Policy())
+	require.Equal(t, alone, s.Policy(progress.Unknown))
 	for !s.Yielded(long) {
 	}
 	require.True(t, s.Yielded(slice), "the other process computes")
-	require.Equal(t, alone, s.Policy())
+	require.Equal(t, alone, s.Policy(progress.Unknown))
 	require.False(t, s.Yielded(long))
+}
+
+// TestShareBesideAComputation checks that a rank that waits for a peer behind a slow network yields from the beginning,
+// except for some time after a yield to a process that computes.
+func TestShareBesideAComputation(t *testing.T) {
+	const short, slice = 250 * time.Nanosecond, time.Millisecond
+	alone := progress.Policy{Spin: 50 * time.Microsecond, Yield: 100 * time.Microsecond}
+	yields := progress.Policy{Yield: 150 * time.Microsecond}
+	var s progress.Share
+	s.Start(alone)
+	require.Equal(t, yields, s.Policy(progress.Remote))
+	for range 2 {
+		require.True(t, s.Yielded(slice))
+		require.False(t, s.Yielded(slice))
+		for range 63 {
+			require.False(t, s.Yielded(short))
+			require.Equal(t, alone, s.Policy(progress.Remote))
+		}
+		require.True(t, s.Yielded(short))
+		require.Equal(t, yields, s.Policy(progress.Remote))
+	}
 }
 
 // TestShareOfCrowdedRanks checks that a policy without spinning stays.
@@ -67,5 +89,5 @@ func TestShareOfCrowdedRanks(t *testing.T) {
 	var s progress.Share
 	s.Start(crowded)
 	require.False(t, s.Watches())
-	require.Equal(t, crowded, s.Policy())
+	require.Equal(t, crowded, s.Policy(progress.Unknown))
 }

@@ -142,7 +142,7 @@ func (d *device) start(name string, p place, byLibrary bool) error {
 	d.attributes.Transport = fmt.Sprintf("%v %s, %v", p.device.Driver, way, &p)
 	d.onDemand, d.attributes.PinsMemory = d.context.OnDemand(), true
 	if !d.onDemand {
-		d.attributes.MaxPinned = pinnedMost()
+		d.attributes.MaxPinned = pinnedMost(p.device.Driver)
 	}
 	d.attributes.MaxRequestData, d.attributes.MaxAcceptData, d.attributes.MaxRejectData = d.connections.Limits()
 	for i, fd := range []int{d.wakeup, d.channel.FD(), d.connections.Descriptor(), d.context.EventFD()} {

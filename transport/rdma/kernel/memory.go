@@ -98,16 +98,17 @@ func (d *domain) Deregister(keys provider.Registered) error {
 
 // pinnedMost returns the number of bytes that the process may have registered at a time. It returns
 // 0 if there is no limit. The limit is RLIMIT_MEMLOCK, and the kernel applies it only to a process
-// without CAP_IPC_LOCK in the initial user namespace (ib_umem_get). siw ignores the capability. So with
-// siw a registration that exceeds RLIMIT_MEMLOCK fails even if pinnedMost returns 0.
-func pinnedMost() int {
+// without CAP_IPC_LOCK in the initial user namespace (ib_umem_get). siw applies the limit to every process
+// (siw_reg_user_mr, siw_umem_get).
+func pinnedMost(driver uverbs.Driver) int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur > math.MaxInt {
 		return 0
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var capabilities [2]unix.CapUserData
-	if unix.Capget(&header, &capabilities[0]) == nil && capabilities[0].Effective&(1<<unix.CAP_IPC_LOCK) != 0 && inInitialUserNamespace() {
+	if driver != uverbs.DriverSIW && unix.Capget(&header, &capabilities[0]) == nil &&
+		capabilities[0].Effective&(1<<unix.CAP_IPC_LOCK) != 0 && inInitialUserNamespace() {
 		return 0
 	}
 	return max(int(limit.Cur), 1)

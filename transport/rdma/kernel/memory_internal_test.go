@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
 // inNamespace is the environment variable that is set in a process of TestPinnedMostInAUserNamespace.
@@ -23,7 +25,7 @@ func TestPinnedMostInAUserNamespace(t *testing.T) {
 		require.NoError(t, unix.Capget(&header, &capabilities[0]))
 		require.NotZero(t, capabilities[0].Effective&(1<<unix.CAP_IPC_LOCK))
 		require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Cur: limit, Max: limit}))
-		require.Equal(t, limit, pinnedMost())
+		require.Equal(t, limit, pinnedMost(uverbs.DriverRXE))
 		return
 	}
 	exe, err := os.Executable()
@@ -39,4 +41,15 @@ func TestPinnedMostInAUserNamespace(t *testing.T) {
 		t.Skipf("no user namespaces: %v", err)
 	}
 	require.NoError(t, err, "%s", out)
+}
+
+// TestPinnedMostOfSIW checks that RLIMIT_MEMLOCK is the limit for siw also if the process has CAP_IPC_LOCK, because
+// siw does not look at the capability.
+func TestPinnedMostOfSIW(t *testing.T) {
+	const limit = 64 << 10
+	var before unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_MEMLOCK, &before))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Cur: limit, Max: before.Max}))
+	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &before)) }()
+	require.Equal(t, limit, pinnedMost(uverbs.DriverSIW))
 }

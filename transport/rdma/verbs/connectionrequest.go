@@ -33,9 +33,9 @@ type RequestInfo struct {
 	// Reads of this side's memory that the peer wants to have in flight (the peer's InitiatorDepth).
 	// InitiatorDepth is the number of Reads that the peer allows this side to have in flight (the
 	// peer's ResponderResources). Both are DepthDefault if the transport does not carry them.
-	// PrivateData may have zeros at its end that the peer did not send. The consumer can pass Param
-	// to Accept after it has replaced PrivateData, and has lowered depths that exceed the adapter's
-	// limits.
+	// Depths that exceed the adapter's limits are lowered to these limits. PrivateData may have zeros at
+	// its end that the peer did not send. The consumer can pass Param to Accept after it has replaced
+	// PrivateData.
 	Param ConnParam
 	QoS   QoS
 }
@@ -60,11 +60,12 @@ func (r *ConnectionRequest) Query() (RequestInfo, error) {
 		return RequestInfo{}, err
 	}
 	defer r.listener.adapter.unlock()
-	p := &r.proposal
+	p, l := &r.proposal, &r.listener.adapter.limits
 	return RequestInfo{
 		Local: r.local, Remote: r.remote, Endpoint: r.endpoint, QoS: p.QoS,
 		Param: ConnParam{
-			PrivateData: append([]byte{}, p.PrivateData...), ResponderResources: p.InitiatorDepth, InitiatorDepth: p.ResponderResources,
+			PrivateData:        append([]byte{}, p.PrivateData...),
+			ResponderResources: min(p.InitiatorDepth, l.MaxReadsIn), InitiatorDepth: min(p.ResponderResources, l.MaxReadsOut),
 			FlowControl: p.FlowControl, RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount,
 		},
 	}, nil

@@ -64,8 +64,7 @@ type OpError struct {
 	// nil.
 	Provider string
 	// Peer is the address of the peer, the address at which to listen, or the name of the interface
-	// to open. It is empty if the operation has none of these, or if the operation has failed before it
-	// used the address.
+	// to open. It is empty if the operation has none of these, or if the object of the call is not valid.
 	Peer string
 	// Fault is the return code that the manual pages have for this error.
 	Fault Fault

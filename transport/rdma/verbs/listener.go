@@ -58,16 +58,15 @@ type Listener struct {
 //   - ErrInvalidAddress: if the address is not an address of the host;
 //   - ErrInsufficientResources: if the address is in use.
 func (a *Adapter) Listen(o ListenOptions) (*Listener, error) {
-	const op = "listen"
 	a.mu.Lock()
 	defer a.unlock()
 	if err := a.checkListen(&o); err != nil {
-		return nil, a.err(op, err)
+		return nil, a.listenError(o.Address, err)
 	}
 	o.Queue.feeds.add(StreamConnectionRequest, 0, 1)
 	if !o.Queue.feeds.legal() {
 		o.Queue.feeds.add(StreamConnectionRequest, 0, -1)
-		return nil, a.err(op, ErrInvalidParameter)
+		return nil, a.listenError(o.Address, ErrInvalidParameter)
 	}
 	l := &Listener{adapter: a, queue: o.Queue, endpoint: o.Endpoint, reserved: o.Endpoint != nil, backlog: o.Backlog}
 	if l.backlog == 0 {
@@ -79,7 +78,7 @@ func (a *Adapter) Listen(o ListenOptions) (*Listener, error) {
 	point, err := a.device.Listen(provider.ServicePointConfig{Address: o.Address, Backlog: l.backlog, Arrived: l.arrived})
 	if err != nil {
 		o.Queue.feeds.add(StreamConnectionRequest, 0, -1)
-		return nil, newError(op, a.provider, o.Address.String(), err)
+		return nil, a.listenError(o.Address, err)
 	}
 	l.point = point
 	a.listeners[l] = struct{}{}
@@ -88,6 +87,15 @@ func (a *Adapter) Listen(o ListenOptions) (*Listener, error) {
 	}
 	a.nudge()
 	return l, nil
+}
+
+// listenError makes the error of Listen. Peer is empty if the consumer has chosen no address.
+func (a *Adapter) listenError(at netip.AddrPort, cause error) error {
+	peer := ""
+	if at.IsValid() {
+		peer = at.String()
+	}
+	return newError("listen", a.provider, peer, cause)
 }
 
 // checkListen validates the options.

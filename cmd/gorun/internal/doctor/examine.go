@@ -53,11 +53,15 @@ func Examine(hosts []*Host, version string, patience time.Duration) {
 		all.Wait()
 	}
 	each((*Host).start)
+	calls := make(map[*Host][]Peer, len(hosts)) // made before the calls: a host whose calls fail loses its report
+	for _, h := range hosts {
+		calls[h] = h.others(hosts)
+	}
 	each(func(h *Host) error {
 		if h.Report == nil || len(hosts) == 1 {
 			return nil
 		}
-		return h.call(hosts)
+		return h.call(calls[h])
 	})
 	for _, h := range hosts {
 		h.end()
@@ -154,17 +158,24 @@ func (h *Host) ask(q request) (a reply, err error) {
 	return a, err
 }
 
-// call makes the host call all other hosts that have reported, and stores the results.
-func (h *Host) call(hosts []*Host) error {
-	var q request
+// others returns the other hosts that have reported.
+func (h *Host) others(hosts []*Host) (peers []Peer) {
 	for _, other := range hosts {
 		if other != h && other.Report != nil {
-			q.Calls = append(q.Calls, Peer{Name: other.Name, Addresses: other.Report.Addresses, Token: other.Report.Token})
+			peers = append(peers, Peer{Name: other.Name, Addresses: other.Report.Addresses, Token: other.Report.Token})
 		}
 	}
-	a, err := h.ask(q)
+	return peers
+}
+
+// call makes the host call its peers, and stores the results.
+func (h *Host) call(peers []Peer) error {
+	a, err := h.ask(request{Calls: peers})
+	if err != nil {
+		return fmt.Errorf("it has not called the other hosts: %w", err)
+	}
 	h.Answers = a.Answers
-	return err
+	return nil
 }
 
 // end closes the command's standard input, so that Serve returns, and waits for the end of the command. It

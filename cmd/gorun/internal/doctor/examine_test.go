@@ -115,6 +115,21 @@ func TestLongMessagesThatDoNotArrive(t *testing.T) {
 	require.Contains(t, lines(b), "warn  clock         it is -")
 }
 
+// TestHostsThatGoWhenTheyCall examines hosts whose commands end after their reports, when they have to call each other.
+// Each of them gets a failure, and loses its report, while other hosts begin to call it.
+func TestHostsThatGoWhenTheyCall(t *testing.T) {
+	hosts := make([]*doctor.Host, 8)
+	for i := range hosts {
+		name := string(rune('a' + i))
+		hosts[i] = &doctor.Host{Name: name, Line: []string{"sh", "-c", `echo gorun-doctor v1; echo '{}'; read -r x; echo '{}'; exit 3`}, By: "ssh " + name}
+	}
+	doctor.Examine(hosts, "v1", patience)
+	for _, h := range hosts {
+		require.Nil(t, h.Report)
+		require.Contains(t, lines(h), "FAIL  reach         it has not called the other hosts: ")
+	}
+}
+
 // Serve writes its report, and returns at the end of its input. For malformed input, it returns an error.
 func TestServeEndsWithItsInput(t *testing.T) {
 	var out strings.Builder
