@@ -77,8 +77,8 @@ func (w *World) takeBreak(source, number int, text []byte) {
 // readBreak parses the text of the notice of a break. The notice is about the communicator with
 // this number and, if identity is not 0, with this identity. The result core is nil if the text is
 // too short, if source or the rank that broke the communicator is not a member, or if the communicator has failed
-// already. core is also nil if this rank has no communicator with the number. If the communicator is just being made, readBreak
-// keeps the notice until the communicator has been made.
+// already. core is also nil if this rank has no communicator with the number. If the communicator is just being made,
+// readBreak keeps the notice until the communicator has been made.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
 	if len(text) < 8 {
 		return nil, nil

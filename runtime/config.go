@@ -66,9 +66,9 @@ type toggles struct {
 	encrypt                        string
 }
 
-// readToggles reads the variables once, when a World begins, so that a wrong value is an
-// error even if the rank never uses the variable. nodes is the number of nodes of the job. In a job on one node, the
-// bytes of a TCP connection never leave the memory of the host, so they need no CRC.
+// readToggles reads the variables once, when a World begins, so that a wrong value is an error even if the rank never
+// uses the variable. nodes is the number of nodes of the job. In a job on one node, the bytes of a TCP connection never
+// leave the memory of the host, so they need no CRC.
 func readToggles(nodes int) (toggles, error) {
 	t := toggles{cma: true, crc: nodes > 1, compress: true}
 	for _, v := range []struct {

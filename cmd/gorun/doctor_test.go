@@ -52,8 +52,8 @@ func TestDoctorOfHosts(t *testing.T) {
 	empty(t, c)
 }
 
-// gorun doctor quotes the words of the command with which the user can test by hand whether a host is reachable, so that
-// a shell runs the same command as gorun.
+// gorun doctor quotes the words of the command with which the user can test by hand whether a host is reachable, so
+// that a shell runs the same command as gorun.
 func TestDoctorQuotesTheCommandToTry(t *testing.T) {
 	got := gorun(t, nil, "doctor", "-rsh", `sh -c 'exit 3' "it's"`, "-agent-path", "/a b/gorun", "h1")
 	require.Equal(t, 1, got.code, got.err)

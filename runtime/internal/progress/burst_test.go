@@ -10,8 +10,9 @@ import (
 )
 
 // TestBurst checks the number of polls before a yield. A goroutine that may spin polls equally
-// often for every peer that is not behind a slow network. Any other goroutine polls most often for a peer that runs. It polls once
-// for a peer behind a network or without a processor, except in an occasional trial.
+// often for every peer that is not behind a slow network. Any other goroutine polls most often for
+// a peer that runs. It polls once for a peer behind a network or without a processor, except in an
+// occasional trial.
 func TestBurst(t *testing.T) {
 	var spins, yields progress.Burst
 	spins.Start(progress.Policy{Spin: time.Microsecond})
