@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -22,32 +23,48 @@ func (g *generous) Yield() {
 	if g.yields--; g.yields == 0 {
 		g.end()
 	}
-	for began := time.Now(); time.Since(began) < 5*time.Microsecond; { // the time passes in another process
-	}
+	time.Sleep(5 * time.Microsecond) // of the virtual clock
 }
 
-// sluggish is a slow transport.
-type sluggish struct{ counted }
+// measured is a counted transport whose polls take 20 ns of the virtual clock.
+type measured struct {
+	counted
+	slow bool
+}
 
-func (*sluggish) Slow() bool { return true }
+func (m *measured) Slow() bool { return m.slow }
+
+func (m *measured) Poll(h transport.Handler, budget int) (int, error) {
+	time.Sleep(20 * time.Nanosecond)
+	return m.counted.Poll(h, budget)
+}
+
+// pollsOfYields returns how often a rank polls until it has yielded the given number of times. The rank receives from
+// the given peer, its policy is to spin, and its clock is virtual: other processes do not change the result.
+func pollsOfYields(t *testing.T, yields, from int, slow bool) int {
+	m := &measured{slow: slow}
+	m.stranger = stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		e, err := engine.New(engine.Config{
+			Size: 2, Route: func(int) transport.Transport { return m }, Transports: []transport.Transport{m},
+			Sleeper: &generous{yields: yields, end: cancel}, Wait: engine.WaitPolicy{Spin: 10 * time.Microsecond},
+		})
+		require.NoError(t, err)
+		defer e.Close()
+		_, err = e.Recv(ctx, engine.Match{Peer: from}, 0, nil)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+	return m.polls
+}
 
 // TestPollsOfASlowNetwork checks that a rank whose policy is to spin yields after very few polls while it waits for
 // a peer behind a slow network.
 func TestPollsOfASlowNetwork(t *testing.T) {
 	const yields = 100
 	for _, from := range []int{0, engine.AnySource} {
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		s := &sluggish{counted{stranger: stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}}}
-		e, err := engine.New(engine.Config{
-			Size: 2, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
-			Sleeper: &generous{yields: yields, end: cancel}, Wait: engine.WaitPolicy{Spin: time.Hour},
-		})
-		require.NoError(t, err)
-		defer e.Close()
-		_, err = e.Recv(ctx, engine.Match{Peer: from}, 0, nil)
-		require.ErrorIs(t, err, context.Canceled)
-		require.Less(t, s.polls, 3*yields) // a rank that spins does not yield
+		require.Less(t, pollsOfYields(t, yields, from, true), 3*yields) // a rank that spins does not yield
 	}
 }
 
@@ -55,17 +72,7 @@ func TestPollsOfASlowNetwork(t *testing.T) {
 // needs the processor, the rank must poll only once between two yields.
 func TestPollsOfASharedProcessor(t *testing.T) {
 	const yields = 300
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	s := &counted{stranger: stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}}
-	e, err := engine.New(engine.Config{
-		Size: 2, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
-		Sleeper: &generous{yields: yields, end: cancel}, Wait: engine.WaitPolicy{Spin: time.Nanosecond},
-	})
-	require.NoError(t, err)
-	defer e.Close()
-	_, err = e.Recv(ctx, engine.Match{Peer: 0}, 0, nil)
-	require.ErrorIs(t, err, context.Canceled)
-	require.Greater(t, s.polls, yields/2)
-	require.Less(t, s.polls, 5*yields) // a rank that spins polls 64 times for each yield
+	polls := pollsOfYields(t, yields, 0, false)
+	require.Greater(t, polls, yields/2)
+	require.Less(t, polls, 5*yields) // a rank that spins polls 64 times for each yield
 }
