@@ -13,7 +13,7 @@ import (
 // sleepers starts n goroutines that sleep, and waits until all of them sleep. Each goroutine sends to the
 // returned channel when it has woken. The caller runs in a synctest bubble, which fails the test at once if the
 // sleepers can never wake.
-func sleepers(s *transport.ChannelSleeper, n int, nanos int64) <-chan struct{} {
+func sleepers(s transport.Sleeper, n int, nanos int64) <-chan struct{} {
 	woken := make(chan struct{}, n)
 	ticket := s.Prepare()
 	for range n {

@@ -53,6 +53,9 @@ func (t *Transport) close(orderly bool) error {
 		return t.failure("close", -1, transport.ErrClosed)
 	}
 	t.closed = true
+	for _, r := range t.polled {
+		r.adapter.Attend(false)
+	}
 	for _, l := range t.links {
 		if l.purpose != negotiation.Lane || !orderly {
 			t.forget(l) // the result of a look is not needed any more

@@ -79,9 +79,9 @@
 //
 // # Waiting
 //
-// Arm arms the completion queue of each rail. While the rank sleeps, a goroutine of the adapter waits in the
-// kernel and makes progress, so that a sleeping rank serves its peers' Reads. The goroutine rings the
-// Sleeper when something has arrived. If shared memory is polled, too (Config.Companion), Poll polls the
+// Arm arms the completion queue of each rail. If the rank is alone on its node and has one rail, the goroutine of the
+// rank that sleeps then waits in the kernel (doze.go). Otherwise a goroutine of the adapter does, and rings the
+// Sleeper when something has arrived. In both cases a sleeping rank serves its peers' Reads. If shared memory is polled, too (Config.Companion), Poll polls the
 // sockets less often while no message arrives; see pace.go.
 //
 // # Ends

@@ -154,6 +154,7 @@ func (t *Transport) openRails() error {
 		// A later rail carries little traffic. Polling it must not delay the first rail.
 		r.pace.companion = t.config.Companion || i > 0
 	}
+	t.attend()
 	return nil
 }
 

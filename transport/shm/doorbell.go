@@ -74,13 +74,12 @@ var _ transport.Sleeper = futexSleeper{}
 // Sleep implements transport.Sleeper.
 func (s futexSleeper) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) }
 
-// channelSleeper is the Sleeper of a process that no other process rings. A goroutine that sleeps
-// in a futex holds Go's scheduling context (P) until the scheduler retakes it, after 20 us to 10
-// ms. If there is only one P, no other goroutine can run during this time, and so no goroutine
-// receives arrivals from the network. A goroutine that parks on a channel releases its P at once.
-type channelSleeper struct{ transport.ChannelSleeper }
+// aloneSleeper is the Sleeper of a process that no other process rings. A goroutine that sleeps in a futex holds
+// Go's scheduling context (P) until the scheduler retakes it, after 20 us to 10 ms. If there is only one P, no other
+// goroutine can run during this time. A goroutine that sleeps in the network or on a channel releases its P at once.
+type aloneSleeper struct{ transport.NetworkSleeper }
 
-var _ transport.Sleeper = (*channelSleeper)(nil)
+var _ transport.Sleeper = (*aloneSleeper)(nil)
 
 // Yield implements transport.Sleeper.
-func (*channelSleeper) Yield() { schedYield() }
+func (*aloneSleeper) Yield() { schedYield() }

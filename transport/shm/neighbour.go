@@ -14,7 +14,7 @@ import (
 func (t *Transport) Ring(peer int) {
 	switch s := t.slot(peer); {
 	case s == t.cfg.LocalRank:
-		t.bell.Ring() // the bell of a rank that is alone is not in node memory, see channelSleeper
+		t.bell.Ring() // the bell of a rank that is alone is not in node memory, see aloneSleeper
 	case s >= 0:
 		t.node.bell(s).Ring()
 	}

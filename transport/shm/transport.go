@@ -28,7 +28,7 @@ type Config struct {
 	DisableMembarrier bool
 	// Alone is true if only this rank's own process rings this rank, because no other rank of the
 	// node sends to it by this transport. If Alone is true, the rank's goroutines sleep without
-	// holding a P of Go's scheduler, see channelSleeper.
+	// holding a P of Go's scheduler, see aloneSleeper.
 	Alone bool
 	// Connected is true if the process also has connections to other nodes. If Connected is true,
 	// the rank's goroutines also sleep without holding a P of Go's scheduler, see futexSleeper.
@@ -138,7 +138,7 @@ func New(n *Node, cfg Config) (*Transport, error) {
 	if n.locals == nil {
 		switch {
 		case cfg.Alone:
-			t.bell = &channelSleeper{}
+			t.bell = &aloneSleeper{}
 		case cfg.Connected:
 			t.bell = futexSleeper{newDoorbell(control)}
 		}

@@ -42,6 +42,7 @@ func (m *measured) Poll(h transport.Handler, budget int) (int, error) {
 // pollsOfYields returns how often a rank polls until it has yielded the given number of times. The rank receives from
 // the given peer, its policy is to spin, and its clock is virtual: other processes do not change the result.
 func pollsOfYields(t *testing.T, yields, from int, slow bool) int {
+	t.Helper()
 	m := &measured{slow: slow}
 	m.stranger = stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ const (
 	yieldsPerGo   = 8  // one of every yieldsPerGo yields lets other goroutines run in any case
 	// yieldsPerGoBeside replaces yieldsPerGo if Go has several processors. Then a processor that is not busy runs
 	// the other goroutines. Each Gosched wakes a thread that looks for work, and often moves the calling
-	// goroutine to this thread.
-	yieldsPerGoBeside = 64
+	// goroutine to this thread, so that the rank has two threads that compete with other processes.
+	yieldsPerGoBeside = 1024
 )
 
 // The smallest and the largest bound of a poller's sleep while frames are queued. Such a sleep needs

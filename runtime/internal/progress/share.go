@@ -31,6 +31,11 @@ const (
 	scoreLong, scoreMost = 16, 64
 	// slicesMost is the number of shorter yields after which a yield of yieldedSlice or more is forgotten.
 	slicesMost = 64
+	// remoteLonger is the factor by which a wait for a peer behind a slow network lasts longer before the rank sleeps.
+	// A rank that sleeps leaves its processor idle, but the kernel seldom moves a rank from a shared processor there. A
+	// larger factor is worse: sometimes the kernel does not let a process of another control group run for
+	// milliseconds, however often a rank yields. A sleep ends such a state.
+	remoteLonger = 3
 	// YieldsMost is the longest time for which a waiting rank on a shared processor yields before it sleeps.
 	YieldsMost = 10 * time.Millisecond
 )
@@ -47,7 +52,7 @@ func (s *Share) Policy(p Peer) Policy {
 	case s.shared:
 		return Policy{Yield: s.alone.Yield}
 	case p == Remote && s.slices == 0:
-		return Policy{Yield: s.alone.Spin + s.alone.Yield}
+		return Policy{Yield: remoteLonger * (s.alone.Spin + s.alone.Yield)}
 	}
 	return s.alone
 }

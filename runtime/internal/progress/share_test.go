@@ -24,7 +24,7 @@ func TestShare(t *testing.T) {
 		require.False(t, s.Yielded(short))
 	}
 	require.Equal(t, alone, s.Policy(progress.Unknown))
-	require.Equal(t, progress.Policy{Yield: alone.Spin + alone.Yield}, s.Policy(progress.Remote))
+	require.Equal(t, progress.Policy{Yield: 3 * (alone.Spin + alone.Yield)}, s.Policy(progress.Remote))
 	for range 20 { // now and then a yield takes long because of an interrupt
 		require.False(t, s.Yielded(long))
 		require.False(t, s.Extends(long))
@@ -67,7 +67,7 @@ func TestShare(t *testing.T) {
 func TestShareBesideAComputation(t *testing.T) {
 	const short, slice = 250 * time.Nanosecond, time.Millisecond
 	alone := progress.Policy{Spin: 50 * time.Microsecond, Yield: 100 * time.Microsecond}
-	yields := progress.Policy{Yield: 150 * time.Microsecond}
+	yields := progress.Policy{Yield: 450 * time.Microsecond}
 	var s progress.Share
 	s.Start(alone)
 	require.Equal(t, yields, s.Policy(progress.Remote))

@@ -34,6 +34,7 @@ type stage struct {
 	progress func() (int, error)
 	// asleep gets the deadline of every Sleep. It may be nil.
 	asleep chan time.Time
+	busy   bool // Idle returns false
 }
 
 // actor is a queue pair of a stage.
@@ -106,7 +107,7 @@ func (s *stage) Name() string                  { return "stage" }
 func (s *stage) Interfaces() ([]string, error) { return []string{"only"}, nil }
 func (s *stage) Attributes() verbs.Attributes  { return s.attributes }
 func (s *stage) Address() netip.AddrPort       { return netip.MustParseAddrPort("10.0.0.1:1") }
-func (s *stage) Idle() bool                    { return true }
+func (s *stage) Idle() bool                    { return !s.busy }
 func (a *actor) Contacted() bool               { return a.contacted }
 func (a *actor) ReceivesPosted()               { a.receives++ }
 func (a *actor) Drain()                        { a.drained++ }

@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // waiting coordinates the goroutines of an adapter that wait until an entry is queued. One of them,
@@ -23,9 +24,12 @@ type waiting struct {
 	sentry *waiter
 	armed  int
 	exited chan struct{}
+	// attended is set by Adapter.Attend. dozer is the sleeper during a Doze.
+	attended bool
+	dozer    waiter
 }
 
-// waiter is a goroutine in Wait, or the sentry. The queue of the sentry is nil.
+// waiter is a goroutine in Wait or Doze, or the sentry. Only a goroutine in Wait has a queue.
 type waiter struct {
 	queue     *CompletionQueue
 	threshold int
@@ -44,8 +48,11 @@ func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	a := q.adapter
 	a.mu.Lock()
 	defer a.unlock()
-	if threshold < 1 || threshold > len(q.entries) {
+	switch {
+	case threshold < 1 || threshold > len(q.entries):
 		return a.err(op, ErrInvalidParameter)
+	case a.waiting.attended:
+		return a.err(op, ErrInvalidState)
 	}
 	w := &waiter{queue: q, threshold: threshold, wake: make(chan struct{}, 1)}
 	q.waiters++
@@ -110,18 +117,10 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 			a.pause()
 			return
 		}
-		a.waiting.sleeper = w
-		until := a.deadlines.earliest
-		a.unlock()
-		stop := func() bool { return true }
 		if ctx.Done() != nil {
-			stop = context.AfterFunc(ctx, a.interrupt)
+			defer context.AfterFunc(ctx, a.Rouse)()
 		}
-		a.device.Sleep(until)
-		stop()
-		a.mu.Lock()
-		a.waiting.sleeper = nil
-		a.waiting.left.Broadcast()
+		a.suspend(w, a.deadlines.earliest)
 		return
 	}
 	a.waiting.parked = append(a.waiting.parked, w)
@@ -139,19 +138,21 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	}
 }
 
+// suspend makes w the sleeper and sleeps in the kernel until the given time at the latest. It releases the lock
+// meanwhile. There is no sleeper, and Device.Idle has returned true.
+func (a *Adapter) suspend(w *waiter, until time.Time) {
+	a.waiting.sleeper = w
+	a.unlock()
+	a.device.Sleep(until)
+	a.mu.Lock()
+	a.waiting.sleeper = nil
+	a.waiting.left.Broadcast()
+}
+
 // nudge wakes the sleeper, if there is one. Callers use nudge if the sleeper would otherwise sleep
 // too long, or if it is no longer needed.
 func (a *Adapter) nudge() {
 	if a.waiting.sleeper != nil {
-		a.device.Wake()
-	}
-}
-
-// interrupt wakes the sleeper because its context has ended. It may run after Adapter.Close.
-func (a *Adapter) interrupt() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.closed {
 		a.device.Wake()
 	}
 }
@@ -192,8 +193,8 @@ func (a *Adapter) wake() []func() {
 // Arm requests one call of ring when an entry that wakes waiters (see Wait) is queued or the queue
 // dies (ibv_req_notify_cq(3)). If such an entry is already queued, or the queue is already dead, Arm
 // returns false and does not arm the queue. While a queue is armed, a goroutine of the adapter
-// sleeps in the kernel and makes progress. ring is called on this goroutine or on any other
-// goroutine that uses the adapter. It is called without the lock, and may call every method except
+// sleeps in the kernel and makes progress, unless the adapter is attended (Attend). ring is called on
+// this goroutine or on any other goroutine that uses the adapter. It is called without the lock, and may call every method except
 // Adapter.Close. A later Arm replaces an earlier Arm.
 func (q *CompletionQueue) Arm(ring func()) bool {
 	a := q.adapter
@@ -206,6 +207,10 @@ func (q *CompletionQueue) Arm(ring func()) bool {
 		a.waiting.armed++
 	}
 	q.ring = ring
+	if a.waiting.attended {
+		a.nudge() // a goroutine that is in Doze since an earlier Arm has to call Device.Idle again
+		return true
+	}
 	if a.waiting.sentry == nil {
 		a.waiting.sentry = &waiter{wake: make(chan struct{}, 1)}
 		a.waiting.exited = make(chan struct{})

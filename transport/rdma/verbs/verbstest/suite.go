@@ -32,7 +32,7 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 func statements() [][]statement {
 	return [][]statement{
 		connectStatements, eventStatements, acceptStatements, createStatements, streamStatements,
-		cmConnectStatements, cmAcceptStatements, dataRules, lifeRules, queueRules, providerRules, waitRules, raceRules,
+		cmConnectStatements, cmAcceptStatements, dataRules, lifeRules, queueRules, providerRules, waitRules, attendRules, raceRules,
 	}
 }
 
