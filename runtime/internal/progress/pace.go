@@ -13,11 +13,7 @@ type Policy struct {
 
 const (
 	yieldsPerLook = 16 // number of yields per reading of the clock
-	yieldsPerGo   = 8  // one of every yieldsPerGo yields lets other goroutines run in any case
-	// yieldsPerGoBeside replaces yieldsPerGo if Go has several processors. Then a processor that is not busy runs
-	// the other goroutines. Each Gosched wakes a thread that looks for work, and often moves the calling
-	// goroutine to this thread, so that the rank has two threads that compete with other processes.
-	yieldsPerGoBeside = 1024
+	yieldsPerGo   = 8  // if Go has a single processor, one of yieldsPerGo yields lets other goroutines run in any case
 )
 
 // The smallest and the largest bound of a poller's sleep while frames are queued. Such a sleep needs
@@ -91,11 +87,8 @@ func (p *Pace) Nap() time.Duration {
 	return nap
 }
 
-// Wide reports whether this Yield has to let other goroutines run even if none is known to be
-// runnable. lone is true if Go has a single processor.
-func (p *Pace) Wide(lone bool) bool {
-	if lone {
-		return p.turn%yieldsPerGo == 0
-	}
-	return p.turn%yieldsPerGoBeside == 0
-}
+// Wide reports whether this Yield has to let other goroutines run even if none is known to be runnable. lone is true if
+// Go has a single processor. Otherwise, another processor runs them, or Go's scheduler, which preempts a goroutine that
+// polls every 10 ms. Each Gosched would wake a thread that looks for work, and often move the calling goroutine to this
+// thread. The rank would then have two threads that compete with other processes.
+func (p *Pace) Wide(lone bool) bool { return lone && p.turn%yieldsPerGo == 0 }
