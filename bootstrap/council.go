@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Council decides the agreements of the members of communicators. It runs in the launcher of a job, or in rank
-// 0 if another launcher has started the ranks, because only this process knows in which order ranks have ended.
-// Because one Council decides, no two ranks can get different results. No agreement waits for another
-// agreement. Council is a state machine without a lock, a clock or connections. A [Server] has one Council, and
-// a job within one process has one Council.
+// Council decides the agreements of the members of communicators. It runs in the launcher of a job, or in
+// rank 0 if another launcher has started the ranks, because only this process knows in which order ranks have
+// ended. Because one Council decides, no two ranks can get different results. No agreement waits for another
+// agreement. Council is a state machine without a lock, a clock or connections. A [Server] has one Council
+// for each generation of the job, and the job of a Local has one Council.
 //
 // An agreement is decided when each member has voted, has ended, or has left the job. If a rank ends after
 // its vote, the vote still counts. Votes that name different lists of members belong to different agreements.
@@ -114,8 +114,8 @@ func (c *Council) overloads(rank int, p *poll) bool {
 }
 
 // take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil. It
-// ignores votes of ranks that have already voted, have ended or have left the job. If a vote is beyond
-// loadLimit, take counts the other votes and returns an error that names the rank.
+// ignores votes of ranks that have already voted, have ended or have left the job. If votes are beyond
+// loadLimit, take counts the other votes and returns an error that names the rank of the last vote beyond it.
 func (c *Council) take(p *poll) (*Decision, error) {
 	key := p.key()
 	k := c.rounds[key]

@@ -192,7 +192,7 @@ func TestSummary(t *testing.T) {
 			stuck(0, "1,3"), busy, finished(3),
 		},
 		"no rank waits: ranks 1-2 run": {brief, {Rank: 2, Size: 6, Quiet: 1.2, Line: "b.go:1", Function: "main.b"}},
-		"no rank waits: ranks 1-2 run, rank 1 since 40s without a call of gorun, at swarm.go:380 (main.step); rank 3 has left its program": {
+		"no rank waits: ranks 1-2 run; rank 1 has not called gorun for 40s and is at swarm.go:380 (main.step); rank 3 has left its program": {
 			{Rank: 2, Size: 6, Quiet: 1.2}, busy, finished(3),
 		},
 		"ranks 1,3 have left their programs": {finished(1), finished(3)},

@@ -48,8 +48,9 @@ const EnvSpare = "GORUN_SPARE"
 // values, and the transports read them.
 const (
 	// EnvNet selects the network for TCP between nodes. Its value is a list, separated by commas, of CIDRs such
-	// as 10.1.0.0/16, addresses and names of interfaces. A rank listens for its peers at one address: the best
-	// address of the first element that matches any. If EnvNet is unset, the rank listens at the best of all addresses.
+	// as 10.1.0.0/16, addresses and names of interfaces. A rank uses the first element
+	// to which an address of its machine belongs, and listens for its peers at the best of these addresses. If
+	// EnvNet is unset, the rank listens at the best of all addresses.
 	EnvNet = "GORUN_NET"
 	// EnvTransport is shm, rdma or auto. If EnvTransport is unset, auto applies.
 	EnvTransport = "GORUN_TRANSPORT"

@@ -87,8 +87,8 @@ func joinAlone() (*Session, error) {
 	}, nil, nil, NewSecret()), nil
 }
 
-// readSecret reads the job secret and closes the descriptor. It reads at offset 0 by pread, because all ranks
-// share the file offset of the descriptor.
+// readSecret reads the job secret and then closes the descriptor, but not after an error. It reads at offset 0 by
+// pread, because all ranks share the file offset of the descriptor.
 func readSecret(fd int) ([32]byte, error) {
 	var s [32]byte
 	n, err := unix.Pread(fd, s[:], 0)

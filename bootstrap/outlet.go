@@ -8,8 +8,8 @@ import (
 
 // outlet is the queue of frames to be written to a connection. push does not wait for the connection. For this
 // reason, a peer that does not read blocks only its own outlet. In each generation, the queue gets at most one
-// renew frame, one book, one notice per lost rank, one answer per fence, and dumps. It also gets the decisions
-// of the rank's communicators and the revocations of all communicators of the job.
+// renew frame, one book, one notice per lost rank, one answer per fence, dumps, and the order to end. It also gets
+// the decisions of the rank's communicators and the revocations of all communicators of the job.
 type outlet struct {
 	mu     sync.Mutex // guards the fields below; not held during writes
 	conn   io.Writer  // nil while there is no connection

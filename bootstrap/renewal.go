@@ -137,12 +137,12 @@ func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 	return all, nil
 }
 
-// Renew begins the next generation of the job, in which the lost ranks are started again and all other ranks
-// rejoin. The exchange, fences and reports begin anew. The server ignores frames that ranks still send for an
-// older generation. Renew returns false and does nothing if an error occurs or if n.Lost is empty. It also
-// does so if a rank has left the job, if Gone was called for a rank, or if a fence is complete. A complete
-// fence prevents a renewal because ranks may be leaving the job, so that the lost ranks would have no peers.
-// The caller serves the new processes with Serve.
+// Renew begins the next generation of the job, in which the lost ranks are started again and all other
+// ranks rejoin. The exchange, fences and reports begin anew. Except for abort and failed frames, the server
+// ignores frames that ranks still send for an older generation. Renew returns false and does nothing if an
+// error occurs or if n.Lost is empty. It also does so if a rank has left the job, if Gone was called for a
+// rank, or if a fence is complete. A complete fence prevents a renewal because ranks may be leaving the
+// job, so that the lost ranks would have no peers. The caller serves the new processes with Serve.
 func (s *Server) Renew(n Next) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

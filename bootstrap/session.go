@@ -61,7 +61,7 @@ type Session struct {
 	memory *os.File
 	conn   io.ReadWriteCloser // nil in a world of one
 
-	books   chan *Book    // gets one value: the book, which is the answer to the card
+	books   chan *Book    // gets one value in each generation: the book, which is the answer to the card
 	notices chan Notice   // closed at the end of the connection to the agent
 	lost    chan struct{} // closed after lostErr is set
 	lostErr error

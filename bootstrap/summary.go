@@ -152,7 +152,7 @@ func nobodyWaits(list []Doing) string {
 	}
 	text := "no rank waits: " + verb(running, "runs", "run")
 	if quiet := longest.quiet(); quiet >= suspicious && longest.Line != "" {
-		text += fmt.Sprintf(", rank %d since %v without a call of gorun, at %s (%s)", longest.Rank, quiet, longest.Line, longest.Function)
+		text += fmt.Sprintf("; rank %d has not called gorun for %v and is at %s (%s)", longest.Rank, quiet, longest.Line, longest.Function)
 	}
 	if len(finished) > 0 {
 		text += "; " + verb(finished, "has left its program", "have left their programs")

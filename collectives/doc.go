@@ -131,11 +131,13 @@
 // of one node communicate through shared memory (internal/node), ranks of different nodes by messages.
 // If nodes have several ranks each, most operations have two levels (internal/tier): the ranks of a
 // node communicate through shared memory, and one rank of each node exchanges messages with the other
-// nodes. Long blocks of an all-to-all on a node are read directly from the private memory of the other
-// process, so that they are copied once instead of twice. If such reads are not permitted, the blocks
-// are sent as messages. Explain returns which algorithm an operation uses and why. gorun -explain
-// prints the algorithms that were used, at the end of the run. The environment variable GORUN_COLL
-// overrides the choice, as in
+// nodes. In an all-to-all on a node, ranks that share processors send long blocks as messages. If each rank
+// has a processor, long blocks are read directly from the private memory of the other process, so that they
+// are copied once instead of twice. If such reads are not permitted, the blocks are sent as messages. Two
+// ranks that have a processor each use shared memory instead, unless their processors have no common cache
+// or they have measured that reading private memory is faster. Explain returns which algorithm an operation
+// uses and why. gorun -explain prints the algorithms that were used, at the end of the run. The environment
+// variable GORUN_COLL overrides the choice, as in
 //
 //	GORUN_COLL="allreduce=ring,bcast=binomial"
 //

@@ -234,7 +234,8 @@ func (g *group) take(s *situation) *rule {
 	return r
 }
 
-// refuse adds the name of the operation and the source line of its call to err.
+// refuse adds the name of the operation to err. On a goroutine of the program it also adds the source line of the
+// call (see callsite.At).
 func refuse(op message.Operation, err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", op, err))
 }
@@ -247,7 +248,7 @@ const (
 
 // claim makes this goroutine the owner of the group for a blocking operation. If another goroutine
 // is the owner, it returns an error and breaks the communicator. If claim returns nil, the caller
-// must call end.
+// must call end or, if it has called announce instead of begin, set busy to 0.
 func (g *group) claim(op message.Operation) error {
 	if atomic.CompareAndSwapUint32(&g.busy, 0, busyBlocking) {
 		return nil

@@ -112,7 +112,8 @@ func (k *interCall) start() runtime.Request {
 	return runtime.NewRequestUsing(k.t.Private(), nil, nil, func(across *runtime.Comm) error { return k.cross(x, across) })
 }
 
-// cross executes a nonblocking call. across is the view to exchange messages with the other group through.
+// cross executes a nonblocking call. across is the view through which this rank exchanges messages with the other
+// group.
 func (k *interCall) cross(x *crossing, across *runtime.Comm) error {
 	x.across.comm, x.local.comm = across, k.t.Local().Private().WithContext(across.Context())
 	err := guard(func() error { return k.run(x) }, across.Break)
@@ -126,7 +127,8 @@ func (k *interCall) cross(x *crossing, across *runtime.Comm) error {
 // persist returns the persistent operation of the call.
 func (k *interCall) persist() *runtime.Persistent { return runtime.NewPersistent(k.start) }
 
-// refuse adds the name of the operation and the source line of its call to err.
+// refuse adds the name of the operation to err. On a goroutine of the program it also adds the source line of the
+// call (see callsite.At).
 func (k *interCall) refuse(err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", k.op, err))
 }

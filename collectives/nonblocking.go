@@ -100,7 +100,7 @@ func (s *started) launch() runtime.Request {
 	return runtime.NewRequestUsing(s.view, reads, writes, s.fn)
 }
 
-// run executes the call. c is the view to send and receive through.
+// run executes the call. c is the view through which it sends and receives.
 func (s *started) run(c *runtime.Comm) error {
 	s.peer.comm = c
 	err := guard(func() error { return s.messages(&s.peer, s.rule) }, func(why error) {

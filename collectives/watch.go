@@ -93,7 +93,7 @@ func (w *watch) look(g watched) {
 func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) != 0 }
 func (g *group) latest() uint64 { return g.blocking.highest() }
 
-// compare asks the members that the blocking operation waits for, and the next rank, for their calls.
+// compare asks the members from which this rank waits to receive messages, and the next rank, for their calls.
 // If the calls of one of them differ, compare breaks the communicator. Asking the next rank is enough
 // to find any difference: if the calls of two members differ, then the calls of two neighbours in the
 // ring of all ranks differ, too.
@@ -101,9 +101,9 @@ func (g *group) compare(number uint64) {
 	g.compareWith(&g.blocking, 0, func() bool { return g.blocking.highest() == number })
 }
 
-// compareWith compares the recorded calls of one kind with those of the members that this rank waits for,
-// and of the next rank. It breaks the communicator if they differ, unless still returns false or the
-// communicator has ended.
+// compareWith compares the recorded calls of one kind with those of the members from which this rank waits to
+// receive messages, and of the next rank. It breaks the communicator if they differ, unless still returns
+// false or the communicator is broken or closed.
 func (g *group) compareWith(calls *record, started uint64, still func() bool) {
 	if g.home.Err() != nil {
 		return

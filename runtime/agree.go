@@ -122,7 +122,7 @@ func (c *Comm) Revoke(cause error) {
 }
 
 // IsRevoked reports whether a member has revoked or broken the communicator, as far as this rank
-// knows.
+// knows. Like Broken, it is also true after the World has ended with the loss of a rank.
 func (c *Comm) IsRevoked() bool { return c != nil && c.Broken() }
 
 // decide sends this rank's vote to the launcher and waits for the decision.

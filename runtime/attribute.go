@@ -107,7 +107,8 @@ func (s *attributes) all() []*attribute {
 	return all
 }
 
-// close closes the values, the latest first, and then empties the list. It is called once.
+// close closes the values, in the reverse order of the first use of their keys, and then empties the list. A second
+// call, by Comm.Close after World.Resume has left the World, closes no value again.
 func (s *attributes) close() error {
 	s.over.Store(true)
 	defer s.first.Store(nil)

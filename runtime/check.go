@@ -115,7 +115,7 @@ func (k *check) watch(p *watched) *watched {
 	defer k.mu.Unlock()
 	for q := range k.pending {
 		if p.conflicts(q) {
-			k.find(fmt.Sprintf("the memory of %s is that of %s, which has not ended", p.what, q.what))
+			k.find(fmt.Sprintf("the memory of %s overlaps that of %s, which has not ended", p.what, q.what))
 		}
 	}
 	k.pending[p] = true

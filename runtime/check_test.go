@@ -78,7 +78,7 @@ var mistakes = map[string]struct {
 		}
 		in := make([]int, 3)
 		return runtime.WaitAll([]runtime.Request{runtime.Irecv(c, in[:2], 1, 7), runtime.Irecv(c, in[1:], 1, 8)})
-	}, `the memory of Irecv at check_test\.go:\d+ is that of Irecv at check_test\.go:\d+, which has not ended`},
+	}, `the memory of Irecv at check_test\.go:\d+ overlaps that of Irecv at check_test\.go:\d+, which has not ended`},
 	"two sends of one buffer": {func(c *runtime.Comm) error {
 		in, out := make([]int, 2), []int{1, 2}
 		if c.Rank() == 1 {
@@ -146,7 +146,7 @@ var mistakes = map[string]struct {
 		}
 		_, err := r.Wait()
 		return err
-	}, `the memory of Recv at check_test\.go:\d+ is that of Isend at check_test\.go:\d+, which has not ended`},
+	}, `the memory of Recv at check_test\.go:\d+ overlaps that of Isend at check_test\.go:\d+, which has not ended`},
 	"a SendRecv of the memory of a receive": {func(c *runtime.Comm) error {
 		b, in := make([]int, 1), make([]int, 1)
 		r := runtime.Irecv(c, in, 1-c.Rank(), 8)
@@ -161,7 +161,7 @@ var mistakes = map[string]struct {
 		}
 		_, err := r.Wait()
 		return err
-	}, `the memory of SendRecv at check_test\.go:\d+ is that of Irecv at check_test\.go:\d+, which has not ended`},
+	}, `the memory of SendRecv at check_test\.go:\d+ overlaps that of Irecv at check_test\.go:\d+, which has not ended`},
 	"a receive of a probed message without a wait": {func(c *runtime.Comm) error {
 		if c.Rank() == 1 {
 			return runtime.Send(c, []int{1}, 0, 7)

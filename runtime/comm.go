@@ -55,8 +55,8 @@ type commCore struct {
 	// number is the number on which the members have agreed. No member has another communicator with
 	// this number at the same time.
 	number uint32
-	// identity is the same at all members. It is a hash of 64 bits (identityOf), so communicators of the job differ
-	// in it except by chance, even if the later one reuses the number.
+	// identity is the same at all members. It is a hash of 64 bits (identityOf), so two communicators of the job
+	// differ in it except by chance, even if one reuses the number of the other.
 	identity uint64
 	// name is the name of the communicator in diagnosis.
 	name string
@@ -343,9 +343,9 @@ func checkTag(tag int) error {
 // source line of the call.
 func (c *Comm) failed(err error) error { return callsite.At(c.reason(err)) }
 
-// reason converts the Source in the engine's error about a message from a world rank to a rank of the communicator. Any
-// other error on a communicator that was closed or broken is a consequence of the close or of the break. So reason
-// returns ErrCommClosed or the BrokenError in its place (see lossBesides).
+// reason returns the user's error for an error of the engine. In an error about a message, Source is a world rank, and
+// reason replaces it by the rank in the communicator. Any other error on a communicator that was closed or broken is a
+// consequence of the close or of the break. So reason returns ErrCommClosed or the BrokenError (see lossBesides).
 func (c *Comm) reason(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *MemoryError:

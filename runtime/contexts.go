@@ -80,8 +80,9 @@ func (s *comms) add(core *commCore) {
 }
 
 // findBroken returns the live communicator with this number, or nil if there is none. If identity is
-// not 0, the communicator must have this identity, too. If no live communicator has the number,
-// findBroken keeps the notice, because this rank may be about to make a communicator with the number.
+// not 0, the communicator must have this identity, too. If no live communicator has the number, but an
+// agreement under way has claimed it, findBroken keeps the notice, because this rank may be about to
+// make the communicator.
 func (s *comms) findBroken(number uint32, identity uint64, by int, why *BrokenError) *commCore {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,7 +63,7 @@ func (d *deaths) of(rank int) error {
 	return d.cause[rank]
 }
 
-// lost handles the loss of a rank that the engine has detected. The engine's lock is held.
+// lost handles the loss of a rank that the engine reports. The engine's lock is held.
 func (w *World) lost(rank int, cause error) {
 	over := w.over.Load() // after the end of the World, ranks leave it without being lost
 	if !over {
@@ -76,8 +76,8 @@ func (w *World) lost(rank int, cause error) {
 	w.revocations.lost(rank)
 }
 
-// mayLive reports whether a rank that was lost for this cause may live. Such a rank has damaged shared memory or
-// violated the protocol. If it lives, it may still access memory that was handed over to it.
+// mayLive reports whether a rank that was lost for this cause may live and still access memory that was handed over to
+// it. Such a rank has damaged shared memory or violated the protocol.
 func mayLive(cause error) bool {
 	return errors.Is(cause, transport.ErrDamaged) || errors.Is(cause, engine.ErrProtocol)
 }

@@ -192,8 +192,8 @@
 // yields for 100us times the number of ranks per processor. A rank that spins measures its yields. If
 // these show that a process outside of the job uses its processor and yields it within 0.5 ms, the rank stops
 // spinning. As long as such processes use the processor, the rank yields for up to 10ms. In a wait for a rank of
-// another node, over TCP, a rank yields in place of spinning, until a yield takes 0.5 ms or more. By default, the
-// ranks of Local do not spin, and yield for 20us.
+// another node, over TCP, a rank yields in place of spinning and polls three times as long before it sleeps, until a
+// yield takes 0.5 ms or more. By default, the ranks of Local do not spin, and yield for 20us.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the package of the standard library as goruntime.

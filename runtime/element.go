@@ -105,7 +105,7 @@ func makeElement(t reflect.Type, word uintptr) *element {
 	case l.Kind != "":
 		e.err = &ElementTypeError{Type: t.String(), Field: l.Field, Kind: l.Kind}
 	case l.Size > math.MaxInt32: // it does not fit into engine.Handle.Unit
-		e.err = &ElementTypeError{Type: t.String(), Kind: "type of 2 GiB or more"}
+		e.err, e.plain = &ElementTypeError{Type: t.String(), Kind: "type of 2 GiB or more"}, false
 	default:
 		e.typ = numberOf(l)
 	}

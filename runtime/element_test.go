@@ -191,10 +191,10 @@ func TestPaddingTravelsAsZeros(t *testing.T) {
 }
 
 // Sends, receives, SendRecv, strided operations and RecvMatched refuse an element type with
-// pointers.
+// pointers. Sends refuse a type of 2 GiB or more, too.
 func TestElementsThatCannotTravelAreRefusedEverywhere(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
-		bad := make([]string, 1)
+		bad, huge := make([]string, 1), [][1 << 31]byte{}
 		column := runtime.Strided{Count: 1, Block: 1, Stride: 1}
 		matched := func() *runtime.Matched {
 			require.NoError(t, runtime.Send(c, []int{1}, 0, 0))
@@ -206,6 +206,8 @@ func TestElementsThatCannotTravelAreRefusedEverywhere(t *testing.T) {
 			"Send":         runtime.Send(c, bad, 0, 0),
 			"Ssend":        runtime.Ssend(c, bad, 0, 0),
 			"Isend":        second(runtime.Isend(c, bad, 0, 0).Wait()),
+			"Send, huge":   runtime.Send(c, huge, 0, 0),
+			"Isend, huge":  second(runtime.Isend(c, huge, 0, 0).Wait()),
 			"Recv":         second(runtime.Recv(c, bad, 0, 0)),
 			"Irecv":        second(runtime.Irecv(c, bad, 0, 0).Wait()),
 			"SendRecv":     second(runtime.SendRecv(c, bad, 0, 0, []int{0}, 0, 0)),

@@ -24,9 +24,11 @@ var (
 	ErrCommBroken = errors.New("communicator is broken")
 	// ErrCommClosed is the error of operations on a communicator after Close.
 	ErrCommClosed = errors.New("communicator was closed")
-	// ErrInUse ends a collective operation that begins while another goroutine of the rank is in a
-	// collective operation on the same communicator. That other operation ends with ErrInUse, too,
-	// unless it is Agree, Shrink, CreateIntercomm or a method of Intercomm.
+	// ErrInUse ends a collective operation that begins while another goroutine of the rank is in an
+	// operation of the same kind on the same communicator. Split and SplitType are of one kind, and so
+	// are Agree and Shrink, the calls that make a Graph, and the blocking operations of package
+	// collectives. That other operation ends with ErrInUse, too, unless it is Agree, Shrink,
+	// CreateIntercomm or a method of Intercomm.
 	ErrInUse = errors.New("communicator is in use")
 	// ErrComm is the error for a communicator that is nil or of the wrong kind.
 	ErrComm = errors.New("no communicator")
@@ -129,8 +131,8 @@ type BrokenError struct {
 	// Rank is the rank of the member that broke the communicator. If no member broke the communicator,
 	// but its World has ended with the loss of a rank, Rank is the world rank of this process.
 	Rank int
-	// Cause is the reason: at the rank that called Break, the error that was passed to Break; at the
-	// other ranks, the beginning of its text, and a PeerError if the reason is the loss of a rank.
+	// Cause is the reason: at the rank that called Break, the error that was passed to Break; at the other
+	// ranks, its text (cut if it is long, see Break), and a PeerError if the reason is the loss of a rank.
 	Cause error
 	// member is the world rank of the member that broke the communicator. origin is the world rank whose
 	// failure led to the break. The flag over is true if no member broke the communicator, but its World has

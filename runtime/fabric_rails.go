@@ -21,9 +21,10 @@ const (
 	deviceNone = "none"
 )
 
-// rails returns the rails to open: either the requested adapter of the kernel or all usable
-// adapters, followed by iWARP over TCP as the last resort. missing has the reasons why other
-// adapters are not among the rails. The argument here is true if all ranks are on this node.
+// rails returns the rails to open: the requested adapter of the kernel, all usable adapters or none,
+// followed by iWARP over TCP as the last resort, if the host has a suitable address. missing has the
+// reasons why other adapters or TCP are not among the rails. The argument here is true if all ranks are
+// on this node.
 func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
 	host := probe.System()
 	switch device := setting(bootstrap.EnvRDMADevice); {

@@ -108,5 +108,6 @@ func (c *Comm) Break(cause error) {
 	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, member: w.Rank(), origin: origin}, notice)
 }
 
-// Broken reports whether a member has broken the communicator. It stays true after Close.
+// Broken reports whether a member has broken the communicator, or its World has ended with the loss of a rank
+// (World.Resume). It stays true after Close.
 func (c *Comm) Broken() bool { return c.core.broken.Load() }

@@ -64,6 +64,6 @@ func NewSharedAmong(c *Comm, ranks []int, bytesPerRank int) (*Shared, error) {
 // CacheDomain returns the cache domain in which this rank runs, and how many domains the machine
 // has. A domain is a set of processors that share an L3 cache. If the machine has only one L3 cache
 // or describes none, a domain is the set of processors of a NUMA node. The result domain is -1 if
-// the processors on which the rank may run are in several domains. The result domains is 0 or 1 on
+// the processors on which the rank may run are in several domains or in none. The result domains is 0 or 1 on
 // a machine without several domains. All ranks of a node number the domains alike.
 func CacheDomain() (domain, domains int) { return ownDomain() }

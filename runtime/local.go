@@ -174,8 +174,8 @@ func (j *localJob) run(w *World, fn func(*World) error) {
 	}
 }
 
-// guard runs fn on a goroutine of this rank. In Local, a panic of fn is a failure of the rank. If
-// the rank is a process of its own, a panic ends the process, as in any Go program.
+// guard calls fn. In Local, a panic of fn or a call of runtime.Goexit is a failure of the rank. If the
+// rank is a process of its own, a panic ends the process, as in any Go program.
 func (w *World) guard(fn func() error) (err error) {
 	if w.local == nil {
 		return fn()

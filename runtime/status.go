@@ -11,8 +11,8 @@ const (
 	// ProcNull is the null rank: a send to it does nothing, and a receive from it returns at
 	// once with source ProcNull, tag AnyTag and count 0.
 	ProcNull = -2
-	// Undefined as the color of a Split requests no communicator. It is also the result of
-	// lookups in a Group that find nothing.
+	// Undefined as the color of a Split requests no communicator. It is also the result of a lookup that
+	// finds no rank, and the index that WaitAny and TestAny return if they return no request.
 	Undefined = -32766
 	// TagMax is the largest tag.
 	TagMax = 1<<30 - 1
@@ -36,7 +36,8 @@ type Status struct {
 // elements. If elements have size 0, Count returns 0.
 func (s Status) Count() int { return count(s.Bytes, s.size) }
 
-// count returns the number of whole elements of size bytes in n bytes, 0 if size is 0.
+// count returns the number of whole elements in n bytes. The argument size is the size of an element in bytes; if it
+// is 0, the result is 0.
 func count(n, size int) int {
 	if size == 0 {
 		return 0

@@ -83,8 +83,8 @@ type outflow struct {
 	// credit is the receive of the next credit into room. It is under way while state is creditMore.
 	credit Request
 	room   [creditSize]byte
-	// sent counts the values and bytes that were sent. taken counts the values and bytes that the
-	// receiver has taken.
+	// sent counts the values and bytes that were sent. taken counts the values and bytes that the last
+	// credit reports as taken by the receiver.
 	sent, taken flow
 	// state is the kind of the last credit, at first creditMore.
 	state byte
@@ -290,7 +290,7 @@ func (s *outflow) finish(b []byte) error {
 }
 
 // fail ends the stream because of cause: it sends the failure to the receiver, waits until the receiver has
-// taken it, and returns cause.
+// taken it or has stopped the stream, and returns cause. After any other error of this wait, it returns both errors.
 func (s *outflow) fail(cause error) error {
 	if err := s.finish(append(s.begin(frameFailure), cause.Error()...)); err != nil && !errors.Is(err, ErrStreamStopped) {
 		return errors.Join(cause, err)

@@ -178,7 +178,7 @@ func (s *inflow) took() {
 }
 
 // credit sends a credit of this kind, which reports to the sender what was taken. It does not wait until the sender
-// has room for the credit. If the sender is lost, it needs no credit, and the next frame ends the loop.
+// has room for the credit. If the sender is lost, it needs no credit, and the receive of the next frame fails.
 func (s *inflow) credit(kind byte) {
 	s.told = s.taken
 	b := binary.LittleEndian.AppendUint32(append(make([]byte, 0, creditSize), kind), s.number)

@@ -55,8 +55,8 @@ type stalls struct {
 // A later attempt may succeed because another goroutine of the program has ended meanwhile.
 const pauseMax = 16 * time.Second
 
-// look reports to the launcher that the rank has waited for a long time. It reports the same waits a second
-// time when it is proven that only other ranks can end them. It returns the time until the next look.
+// look reports the waits of the rank to the launcher if the rank has waited for stalledAfter. It reports the same
+// waits a second time when it is proven that only other ranks can end them. It returns the time until the next look.
 func (w *World) look(now time.Time) time.Duration {
 	w.engine.Tick(now)
 	s := &w.stalls
@@ -100,9 +100,9 @@ func (w *World) report(n int64, now time.Time) {
 
 // episode returns a number that changes when the rank begins or ends a wait, or 0 if the rank has
 // not waited for stalledAfter. If n is 0, due is the time at which the present waits reach this age, or zero
-// if there is no wait. A rank with actors may wait for an answer to one of its actors. The engine does not know
-// this wait. Such a rank counts as waiting if it has handled nothing for stalledAfter. In World.Close, the
-// number is always 1.
+// if there is no wait. A rank with actors may wait for actor messages, for example for the answer of a Future.
+// World.waiting does not list such waits. If it lists no wait, the rank counts as waiting when it has handled nothing
+// for stalledAfter. In World.Close, the number is always 1.
 func (w *World) episode(now time.Time) (n int64, due time.Time) {
 	s := &w.stalls
 	if handled := w.engine.Handled(); handled != s.handled || s.idle.IsZero() {
@@ -151,10 +151,12 @@ func episodeOf(waiting []engine.Blocked, now time.Time) (n int64, due time.Time)
 const episodePrime = 1<<40 + 0x1b3
 
 // dependence returns a number that identifies the waits if only other ranks can end them, else 0.
-// This dependence is proven if four conditions hold. No context.Context can end the waits. Every
-// goroutine of the program is in one of the waits or in World.Close, or waits for such a goroutine. No
-// timer is going to call a function of the program. The rank has nothing to send. The number changes when
-// the rank handles a frame that arrives, because gorun may have answered the frame.
+// This dependence is proven if six conditions hold. It is known which ranks can end each wait. No
+// context.Context can end the waits. Every goroutine of the program is in one of the waits or in
+// World.Close, or cannot continue before another goroutine acts (goroutine.AllIn). No timer is going to
+// call a function of the program. No actor is queued to run. The rank has nothing to send, and no Get or
+// Put is under way. The number changes when the rank handles a frame that arrives, because gorun may have
+// answered the frame.
 func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait) int64 {
 	n, _ := episodeOf(waiting, time.Now())
 	in := len(waiting)
@@ -187,8 +189,8 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 	return n
 }
 
-// onlyIn reports whether n goroutines are in a wait of the engine or in World.Close, and all other
-// goroutines of the program wait for these n goroutines; see goroutine.AllIn.
+// onlyIn reports whether n goroutines are in a wait of the engine or in World.Close, and no other
+// goroutine of the program can continue before another goroutine acts; see goroutine.AllIn.
 func onlyIn(n int) bool {
 	for room := stacksLeast; room <= stacksMax; room *= 2 {
 		text := make([]byte, room)

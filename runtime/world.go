@@ -45,8 +45,8 @@ type World struct {
 	// localProcess of a rank of LocalRespawn, else nil.
 	local *localJob
 	life  *localProcess
-	// council sends votes and revocations to the launcher. deaths holds the losses of other ranks that
-	// this rank knows of. rulings are the agreements under way.
+	// council sends votes and revocations to the launcher, or takes its place (localCouncil). deaths holds
+	// the losses of other ranks that this rank knows of. rulings are the agreements under way.
 	council council
 	deaths  deaths
 	rulings rulings
@@ -73,7 +73,7 @@ type World struct {
 	// leaving is true once Close was called. Close waits for the other ranks.
 	leaving atomic.Bool
 	stalls  stalls
-	// asked is the time when the node agent last asked for a report. Only listen uses it.
+	// asked is the time when the node agent last asked for a report. Only the goroutine of listen uses it.
 	asked time.Time
 	// stop ends the goroutine of listen, which handles signals and notices.
 	stop func()
@@ -159,7 +159,8 @@ func (w *World) Rank() int { return w.job.Rank }
 // Size returns the number of ranks of the job.
 func (w *World) Size() int { return w.job.Size }
 
-// LocalRank returns the number of this rank among the ranks of its node, 0 to LocalSize-1.
+// LocalRank returns the number of this rank among the ranks of its node, 0 to LocalSize-1. With -transport
+// rdma, where each rank is a node of its own, LocalRank and LocalSize still count all ranks on this machine.
 func (w *World) LocalRank() int { return w.job.LocalRank }
 
 // LocalSize returns the number of ranks on this rank's node.
@@ -214,9 +215,9 @@ func (w *World) abort(code int, reason string, why error) {
 	os.Exit(code)
 }
 
-// Close leaves the job. It waits until every rank has called Close, because a peer may still read
-// this rank's memory. The World cannot be used afterwards. Main and Local call Close. A further call
-// returns the result of the first call. After Resume, Close of any World of the process closes the
+// Close leaves the job. It waits until every rank has called Close or was lost, because a peer may
+// still read this rank's memory. The World cannot be used afterwards. Main and Local call Close. A further
+// call returns the result of the first call. After Resume, Close of any World of the process closes the
 // newest World.
 func (w *World) Close() error {
 	w = w.last()
@@ -225,13 +226,13 @@ func (w *World) Close() error {
 }
 
 // leave does the work of Close. It is called once. The engine continues to serve the peers until all
-// ranks have called Close.
+// ranks that live have called Close.
 func (w *World) leave() error {
 	var err error
 	w.leaving.Store(true)
 	if w.toggles.explain {
-		// After this fence every rank has called Close, but no rank has left the job. Before the
-		// end of this fence, other ranks may still use this rank's memory.
+		// After this fence every rank that lives has called Close, but none has left the job. Before
+		// the end of this fence, other ranks may still use this rank's memory.
 		if w.session != nil {
 			err = w.session.Fence(context.Background())
 		}

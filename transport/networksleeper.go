@@ -3,8 +3,8 @@ package transport
 import "sync/atomic"
 
 // Dozer is implemented by transports in which a goroutine of the rank can sleep in the kernel. Without a Dozer, a
-// goroutine of the transport sleeps in the kernel while it is armed, and rings the Sleeper. That costs two
-// switches between goroutines, and often between threads, for each sleep.
+// goroutine of the transport sleeps in the kernel while the transport is armed, and rings the Sleeper. That costs
+// two switches between goroutines, and often between threads, for each sleep.
 type Dozer interface {
 	// Doze sleeps until the transport has work for Poll, until Rouse, or for nanos nanoseconds. If nanos is negative,
 	// there is no time limit. Doze may return early. It returns false at once if it cannot sleep. While it sleeps,
@@ -14,9 +14,9 @@ type Dozer interface {
 	Rouse()
 }
 
-// NetworkSleeper is the Sleeper of a rank to which no other process of the node sends messages. A goroutine that
-// sleeps waits in the kernel for arrivals from the network. The zero value is ready for use. A NetworkSleeper must
-// not be copied.
+// NetworkSleeper is the Sleeper of a rank to which no other process of the node sends messages. After Attend, a
+// goroutine that sleeps waits in the kernel for arrivals from the network. The zero value is ready for use. A
+// NetworkSleeper must not be copied.
 type NetworkSleeper struct {
 	ChannelSleeper
 	network Dozer

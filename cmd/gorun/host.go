@@ -49,7 +49,7 @@ type host struct {
 	code     int           // exit code of the command, -1 if there is none
 	how      string        // how the command ended, in words
 	readDone chan struct{} // closed when nothing more is received; nil before listen
-	cut      []*rank       // the ranks whose ends were received, and the ends of whose output were not; set by listen
+	cut      []*rank       // the ranks whose end was received, but not the end of their output; set by listen
 
 	hello link.Hello
 	node  bootstrap.NodeID

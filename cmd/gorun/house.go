@@ -28,7 +28,8 @@ func (h *host) room() int { return h.slots - len(h.ranks) - h.waiting() }
 
 // house chooses the hosts on which lost ranks will be started again. A rank stays on its host if that host is
 // alive. Otherwise the rank gets a host with a spare of its program, or else a host with room. If there is no
-// host for a rank, house returns a noRoomError and changes nothing.
+// host for a rank, house returns a noRoomError and changes nothing. If a chosen host is lost meanwhile, house returns
+// another error, and some of the ranks already have their new hosts.
 func (j *job) house(lost []*rank) error {
 	if len(j.hosts) == 0 {
 		return nil

@@ -29,7 +29,8 @@ func (l letter) forward(s *System, to *actor.PID) {
 	s.Root.Send(to, l.message)
 }
 
-// mailboxOf returns the mailbox of an actor of this rank for which no letters wait, otherwise nil.
+// mailboxOf returns the mailbox of an actor. It returns nil if the actor is at another rank, if letters wait for the
+// actor, or if the actor has no mailbox of this package.
 func (s *System) mailboxOf(pid *actor.PID) *mailbox {
 	if pid.Address != s.Address() || s.pending.has(pid.Id) {
 		return nil

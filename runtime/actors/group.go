@@ -68,7 +68,7 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 	for i, m := range members {
 		switch {
 		case m == nil || m.Address != s.Address():
-			return nil, fmt.Errorf("%w: %s is no actor of rank %d", ErrMember, name(m), s.Rank())
+			return nil, fmt.Errorf("%w: %s is not an actor of rank %d", ErrMember, name(m), s.Rank())
 		case slices.ContainsFunc(members[:i], m.Equal):
 			return nil, fmt.Errorf("%w: rank %d names %s twice", ErrMember, s.Rank(), name(m))
 		}

@@ -91,7 +91,7 @@ func (m *mailbox) postFull(i item) {
 	}
 }
 
-// refuse makes a message that the mailbox does not take a dead letter.
+// refuse turns a message into a dead letter, because the mailbox does not take the message.
 func (m *mailbox) refuse(message any, why error) {
 	m.mu.Lock()
 	pid := m.pid

@@ -53,7 +53,7 @@ func (p *pendingActors) has(name string) bool {
 }
 
 // receive delivers a letter if the actor exists and no other letter waits for the actor. Otherwise it
-// stores the letter, or makes it a dead letter if it cannot be stored.
+// stores the letter, or rejects it (see reject) if it cannot be stored.
 func (s *System) receive(name string, l letter) {
 	switch process, full := s.keep(name, l); {
 	case process != nil:
@@ -63,7 +63,7 @@ func (s *System) receive(name string, l letter) {
 	}
 }
 
-// keep stores a letter, or returns the Process to which the caller must deliver the letter. full is
+// keep stores a letter, discards it, or returns the Process to which the caller must deliver it. full is
 // the reason why the letter cannot be stored: ErrMailboxFull or runtime.ErrClosed.
 func (s *System) keep(name string, l letter) (to actor.Process, full error) {
 	p := &s.pending

@@ -44,8 +44,8 @@ type receiveStream struct {
 	before *receiveStream
 }
 
-// mailboxRef refers to a mailbox as long as its actor lives and nothing later has its name. So a stream that outlives
-// the actor does not keep the mailbox in memory, and finds the later actor.
+// mailboxRef refers to a mailbox as long as its actor lives and no later actor or router has the actor's name. So a
+// stream that outlives the actor does not keep the mailbox in memory, and finds the later actor.
 type mailboxRef struct{ box atomic.Pointer[mailbox] }
 
 // reference returns the mailboxRef of a mailbox, which it makes on first use. Only the serving goroutine
@@ -111,7 +111,8 @@ func (in *receiveStream) repay(cost uint32) {
 
 // tell reports the returned credit to the sender, if a report is due. total is a recent value of returned. Several
 // goroutines may call tell, because the messages of a stream to a router have several receivers. told never goes
-// back. If another goroutine has changed told, the report may still be due, and no later call may follow.
+// back. If another goroutine has changed told, tell tries again: the report may still be due, and it is possible that
+// no later call of tell follows.
 func (in *receiveStream) tell(total uint32) {
 	for {
 		told := in.told.Load()

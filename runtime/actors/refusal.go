@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// refusal is the report that a peer has dropped an actor message of a stream, because the peer has no actors.
+// refusal is the report that a peer has dropped an actor message of a stream, because the peer had no actors when this
+// or an earlier message of the stream arrived.
 type refusal struct {
 	stream *engine.Stream
 	words  engine.ActorMessage
@@ -67,8 +68,9 @@ func (l *remoteEntry) refused(s *System, m *refusal) {
 	}
 }
 
-// unsent makes a message of the program that the peer has dropped a dead letter. If it was the request of a future,
-// the request ends. If the sender is not known, because known is false, all requests to the actor end.
+// unsent handles a message of the program that the peer has dropped. If it was the request of a future, the request
+// ends with a dead letter; otherwise the message becomes a dead letter. If known is false, the sender is not known, and
+// all requests to the actor end, too.
 func (l *remoteEntry) unsent(s *System, sender *actor.PID, known bool, why error) {
 	asks := s.isFuture(sender)
 	if asks || !known {

@@ -30,7 +30,8 @@ type remote struct {
 	// empty.
 	queue  []waiting
 	queued atomic.Bool
-	// frameMax is the length of the longest frame, head and body together. openStream sets it.
+	// frameMax is the largest length of head and payload together up to which a message is sent in a frame.
+	// openStream sets it.
 	frameMax atomic.Int64
 	// apart is true if a handover of memory to the rank is impossible.
 	apart atomic.Bool

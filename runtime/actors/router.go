@@ -193,7 +193,7 @@ func (r *router) SendSystemMessage(pid *actor.PID, message any) {
 		r.mu.Lock()
 		ended := r.ended
 		if !ended {
-			r.watchers = append(r.watchers, m.Watcher)
+			r.watchers = append(without(r.watchers, m.Watcher), m.Watcher) // once, as with an actor
 		}
 		r.mu.Unlock()
 		if ended {

@@ -141,37 +141,6 @@ func TestRouters(t *testing.T) {
 	})
 }
 
-// TestStoppedRouter stops a router. When an actor already has the name of the router, the test stops the router
-// again, by Stop and by a PoisonPill. The actor must continue. A Watch of the stopped router must be answered at
-// once.
-func TestStoppedRouter(t *testing.T) {
-	local(t, 1, actors.Config{}, func(all []*actors.System) {
-		s := all[0]
-		in := inbox(t, s, "in", s.Worker())
-		router, err := s.Route(actors.RoundRobin, "router", s.PID(0, "in"))
-		require.NoError(t, err)
-		s.Root.Send(router, 1)
-		require.Equal(t, 1, next(t, in)) // now the PID has cached the router
-		s.Root.Stop(router)
-		again := inbox(t, s, "router", s.Worker())
-		s.Root.Stop(router)
-		s.Root.Poison(router)
-		s.Root.Send(s.NewLocalPID("router"), 2)
-		require.Equal(t, 2, next(t, again))
-		ended := make(chan *actor.Terminated, 2)
-		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-			switch m := c.Message().(type) {
-			case *actor.Started:
-				c.Watch(router)
-			case *actor.Terminated:
-				ended <- m
-			}
-		}), "")
-		require.NoError(t, err)
-		require.True(t, router.Equal(next(t, ended).Who))
-	})
-}
-
 // TestHeadersPassRouters checks that a receiver gets the headers of a request.
 func TestHeadersPassRouters(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {

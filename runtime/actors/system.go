@@ -44,7 +44,7 @@ const (
 	defaultPatience = 5 * time.Second
 )
 
-// withDefaults replaces zero values by the defaults.
+// withDefaults replaces zero and negative values by the defaults.
 func (c Config) withDefaults() Config {
 	if c.Mailbox <= 0 {
 		c.Mailbox = defaultMailbox

@@ -48,8 +48,8 @@ func (s *System) unwatch(rank int, watcher, who string) bool {
 	return ok
 }
 
-// endWatches ends the watch of one watcher, or all watches if the watcher is nil, on an actor of another rank,
-// because that rank has no actors. Each watcher gets a Terminated.
+// endWatches ends the watch of one watcher on an actor of another rank, because that rank has no actors. If the
+// argument one is nil, it ends all watches on this actor. Each watcher gets a Terminated.
 func (s *System) endWatches(key remoteKey, one *actor.PID) {
 	var ended []watch
 	s.mu.Lock()

@@ -36,7 +36,7 @@ func (s *Store) Explain() []string {
 }
 
 // introduce makes the store an attribute of the World's communicator, so that World.Close calls
-// Explain. Only if that communicator is broken already, Explain is not called.
+// Explain with gorun -explain. If that communicator is already broken or closed, introduce does nothing.
 func (s *Store) introduce(c *runtime.Comm) {
 	_, _ = c.World().Comm().Attribute(s, func() (any, error) { return s, nil })
 }

@@ -13,8 +13,8 @@ import (
 const packMin = 1 << 10
 
 // wayLimits are the limits for copies that are sent to a keeper on another node. fileLimits are the
-// limits for files. Because of Enough, a file that becomes four times shorter is compressed even if
-// the disk is fast.
+// limits for files. Because of Enough, a block of a file that becomes four times shorter is compressed
+// even if the disk is fast.
 var (
 	wayLimits  = packing.Limits{Min: packMin, First: 1 << 20, Most: 64 << 20, Packed: 64 << 20}
 	fileLimits = packing.Limits{Min: packMin, First: 1 << 20, Most: 64 << 20, Packed: 64 << 20, Enough: 4}

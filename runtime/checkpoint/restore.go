@@ -199,7 +199,8 @@ func (d *copied) read(size int, parts []Part) error {
 	return readImage(d.image, parts)
 }
 
-// replenish sends the copies of a step to the keepers that do not have them.
+// replenish restores the second copies of a step. It sends this rank's copy to its keeper if the keeper does not have
+// it, and receives the copy of this rank's ward (see ring) if this rank does not have it.
 func (s *Store) replenish(c *runtime.Comm, r *ring, all []holding, step int) error {
 	if c.Size() == 1 {
 		return nil

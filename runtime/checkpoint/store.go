@@ -25,8 +25,8 @@ type Config struct {
 	Compression Compression
 }
 
-// Compression selects whether copies are compressed. A rank's own copy in memory, and a copy that it keeps for a
-// rank of the same node, are never compressed.
+// Compression selects whether copies are compressed. Save compresses neither a rank's own copy in memory nor a copy
+// that goes to a keeper on the same node.
 type Compression int
 
 const (
@@ -74,8 +74,8 @@ const generations = 2
 type copied struct {
 	rank int
 	step int // the constant none while the copy is absent or incomplete
-	// image is the image of the parts. The image can be packed only if it came from another node or from
-	// a file. The method read unpacks the image of this rank's parts.
+	// image is the image of the parts. The image can be packed only if it came from another node, from a
+	// keeper that has it in packed form, or from a file. The method read unpacks the image of this rank's parts.
 	image []byte
 	// committed reports whether all ranks have stored their copies of this step.
 	committed bool

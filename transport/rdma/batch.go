@@ -68,8 +68,8 @@ const (
 	batchedMax = 2 << 10
 	// batchWithin is the time for which messages share a frame after a message was sent at once.
 	batchWithin = 20 * time.Microsecond
-	// batchMost is the longest time for which a message waits in an open frame. The wait can be
-	// longer if no processor is free to run the timer.
+	// batchMost is the time after which the timer posts an open frame. The timer is late if no
+	// processor is free.
 	batchMost = 100 * time.Microsecond
 )
 

@@ -147,8 +147,8 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 	return nil
 }
 
-// settle waits until the frames that were sent so far are acknowledged or the receiver of the frame has
-// ended, and then once more. The second time covers the frames by which this rank has answered requests of
+// settle waits until each frame that was sent so far is acknowledged or its receiver has ended, and
+// then once more. The second time covers the frames by which this rank has answered requests of
 // peers during the first. A peer that repeats its requests can therefore not keep the rank from ending. For
 // peers without a connection settle asks for new connections. If no frame is acknowledged within
 // Config.Linger, or if the last adapter fails, settle logs one of the peers that owe an

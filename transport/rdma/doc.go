@@ -81,8 +81,8 @@
 //
 // Arm arms the completion queue of each rail. If the rank is alone on its node and has one rail, the goroutine of the
 // rank that sleeps then waits in the kernel (doze.go). Otherwise a goroutine of the adapter does, and rings the
-// Sleeper when something has arrived. In both cases a sleeping rank serves its peers' Reads. If shared memory is polled, too (Config.Companion), Poll polls the
-// sockets less often while no message arrives; see pace.go.
+// Sleeper when something has arrived. In both cases a sleeping rank serves its peers' Reads. If shared memory is
+// polled, too (Config.Companion), Poll polls the first rail less often while no message arrives; see pace.go.
 //
 // # Ends
 //

@@ -31,7 +31,7 @@ type endpoint struct {
 	rail  *rail
 	sends *sendMemory
 	flow  *credit.Flow
-	// slots are the frames that are not acknowledged, from sequence number acked on. Close waits for those before last.
+	// slots are the unacknowledged frames, from sequence number acked on. Close waits for those numbered below last.
 	slots       []sent
 	acked, last uint16
 	// maxEager is the longest payload of a Send, and depth the ORD. Until the first connection, newEndpoint

@@ -357,7 +357,7 @@ func (o *operation) marked(p *endpoint) {
 		return
 	}
 	o.transfer.Confirmed(stripe.Main)
-	p.bulk.mark(o) // Writes may have been posted behind the marker
+	p.bulk.mark(o) // Writes may have been posted after the marker
 	p.list()
 	o.check(p)
 }

@@ -215,7 +215,7 @@ func (t *Transport) aside(p *endpoint, d *delivery, b []byte) {
 	switch f, bad := parseHead(b); {
 	case p.end != nil:
 	case l.conn.Active:
-		err = fmt.Errorf("%w: a frame on a connection for parts alone", transport.ErrDamaged)
+		err = fmt.Errorf("%w: a frame on a connection that carries only parts", transport.ErrDamaged)
 	case !l.active:
 		if t.proved(l, b) {
 			p.closeAsides(l)

@@ -76,7 +76,7 @@ func (s futexSleeper) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) 
 
 // aloneSleeper is the Sleeper of a process that no other process rings. A goroutine that sleeps in a futex holds
 // Go's scheduling context (P) until the scheduler retakes it, after 20 us to 10 ms. If there is only one P, no other
-// goroutine can run during this time. A goroutine that sleeps in the network or on a channel releases its P at once.
+// goroutine can run during this time. A goroutine that sleeps in a NetworkSleeper releases its P at once.
 type aloneSleeper struct{ transport.NetworkSleeper }
 
 var _ transport.Sleeper = (*aloneSleeper)(nil)

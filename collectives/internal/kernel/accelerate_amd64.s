@@ -1,9 +1,11 @@
 #include "textflag.h"
 
 // In every body, DI, SI and DX have the addresses dst, a and b, and CX has the
-// number of bytes that are left. The main loop processes 256 bytes at a time,
-// the second loop 64 bytes (a block). The first source operand of each
-// instruction is a, as in op(a, b). Go's assembler writes the first source
+// number of bytes that are left, a multiple of 64 (a block). The main loop of
+// WIDE processes 256 bytes at a time, and its second loop one block. The loop of
+// NARROW processes 128 bytes, and the code after it the last block, if one is
+// left. The loop of EXTREME processes one block. The first source operand of
+// each instruction is a, as in op(a, b). Go's assembler writes the first source
 // operand in second place.
 
 #define LOAD \

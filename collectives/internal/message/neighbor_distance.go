@@ -66,7 +66,8 @@ func edges(p Peer, neighbors []int, sign int) []edge {
 	return list
 }
 
-// cross sends a part along the edge to, receives a part along the edge from, or both.
+// cross sends a part along the edge in the argument to, receives a part along the edge in the argument from, or does
+// both. It copies a part that the rank sends to itself.
 func cross(p Peer, sends, receives bool, to edge, out []byte, from edge, in []byte) error {
 	switch {
 	case sends && receives && to.distance == 0:

@@ -61,13 +61,13 @@ type Group struct {
 	before      []int
 	arrivals    *Word
 	release     *Word
-	// complete is used for the steps that a leader releases. It holds the latest of these steps at
-	// which all members have arrived.
+	// complete is used for the steps that a leader releases. The last member to arrive at such a step
+	// stores the number of the step in complete, unless this member is the leader.
 	complete *Word
 
 	// step is the number of the current operation. All members are known to have finished all steps
-	// before step number floor. arrived is the value of the arrival counter after all members, with equal
-	// calls, have arrived at the latest step that uses the counter.
+	// whose numbers are below floor. arrived is the value of the arrival counter after all members, with
+	// equal calls, have arrived at the latest step that uses the counter.
 	step, floor, arrived uint64
 	// leader is the root of the latest small operation if members share processors and the other
 	// members waited only for root in this operation. Otherwise, and after a BarrierCounter, leader

@@ -81,8 +81,8 @@ const (
 )
 
 // CanPull reports whether every member can read every other member's private memory. All members must
-// make the first call together. In this call, each member tries to read the cookie of every other
-// member.
+// make the first call together. In this call, each member tries to read the cookies of the other
+// members, until a read fails.
 func (g *Group) CanPull() (bool, error) {
 	if g.lending != nil {
 		return g.lending.granted, nil
@@ -104,8 +104,8 @@ func (g *Group) CanPull() (bool, error) {
 }
 
 // probe reports whether every member can read from every other member. This member reads 0 bytes from
-// each other member. Such a read succeeds only if the process can be read and has the expected
-// cookie.
+// one other member after the other, until a read fails. Such a read succeeds only if the process can be
+// read and has the expected cookie.
 func (l *peerReads) probe() (bool, error) {
 	_, _ = rand.Read(l.cookie) // never fails
 	mine := l.cards[l.g.rank]

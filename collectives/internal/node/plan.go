@@ -34,14 +34,15 @@ func flagOffset(round int) int { return flagsOffset + round*line }
 type plan struct {
 	slotBytes int // the length of a slot in bytes, its first cache line included
 	slots     int // the number of slots of a part, a power of two
-	lag       int // after a wait for a free slot, the number of steps by which others may still be behind
+	lag       int // after a wait for a free slot, others have finished all steps up to the current step minus lag
 	segment   int // the greatest length in bytes of a segment of a large operation
 	depth     int // the number of segments that a part holds
 	room      int // the bytes of a part for each of these segments, at least segment
 }
 
 // The sizes of the large operations' memory: flowBytes and crowdedBytes limit the length of the
-// segments of all parts together. flowDepth and crowdedDepth are the number of segments of a part.
+// segments of all parts together, but a segment has at least 4 KiB (flow) or 16 KiB (crowded) even if the
+// limit is then exceeded. flowDepth and crowdedDepth are the number of segments of a part.
 // flowMax and crowdedMax are the largest length of a segment. The names with flow apply if each
 // member has a processor: many short segments keep the pipeline busy. The names with crowded apply if
 // members share processors: a member should move much data in a time slice.
@@ -52,8 +53,8 @@ const (
 	crowdedBytes = 8 << 20
 	crowdedDepth = 2
 	crowdedMax   = 256 << 10
-	// A part should be longer than the second-level cache of a processor, see ring.segment. roomBytes
-	// bounds the length of all parts together.
+	// A part should be longer than the second-level cache of a processor, see ring.segment. For this
+	// purpose, parts are made longer only up to roomBytes bytes of all parts together.
 	roomBytes = 16 << 20
 	roomMax   = 2 << 20 // the largest length of a part
 	// populateMax is a limit for the length of all parts together. Up to this length, each member

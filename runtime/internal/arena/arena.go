@@ -106,8 +106,8 @@ func (a *Arena) Alloc(n int) (Lease, error) {
 }
 
 // AllocZeros leases whole pages whose bytes are zeros. If n is at least untouchedMin,
-// it prefers cold pages, because they need not be cleared. A page that is never written uses no
-// memory.
+// it prefers cold pages, because they need not be cleared. A cold page that is never written
+// uses no memory.
 func (a *Arena) AllocZeros(n int) (Lease, error) {
 	if n < 0 {
 		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)

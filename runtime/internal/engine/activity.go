@@ -9,8 +9,8 @@ func (e *Engine) Calls() uint64 {
 }
 
 // Query calls f with the engine's lock held, for questions about the transports. f must not call the engine.
-// After Close, Query does not call f, and returns the error of the engine. Query does not count as a call of
-// the program (Calls).
+// After Close, or after a panic has ended the engine, Query does not call f, and returns the error of the engine.
+// Query does not count as a call of the program (Calls).
 func (e *Engine) Query(f func()) error {
 	e.lock()
 	defer e.unlock()

@@ -29,8 +29,8 @@ func (e *Engine) CloseStream(l *Stream) {
 }
 
 // arriveClose tells the actor receiver that a stream of a peer has ended. Before the actor receiver is
-// set, the end of a stream of which messages are kept is kept, too, in order with them. The end of any other
-// stream is confirmed at once.
+// set, arriveClose keeps the end of a stream if messages of the stream are kept, in order with them. It
+// confirms the end of any other stream at once.
 func (e *Engine) arriveClose(p *peer, number uint32) {
 	if c := e.mail.actorReceiver; c != nil {
 		e.closed(c, p, number)

@@ -2,7 +2,7 @@ package engine
 
 // lateReceiver is the actor receiver of a rank that has refused messages before its ActorReceiver was set. A peer that
 // does not know of a refusal yet may have sent more messages through the same stream. These messages are refused, too:
-// the stream may have no name at the ActorReceiver, and nothing is delivered after a gap.
+// the ActorReceiver may not know the addressee of the stream, and nothing is delivered after a gap.
 type lateReceiver struct {
 	ActorReceiver
 	e *Engine

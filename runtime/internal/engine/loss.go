@@ -8,9 +8,10 @@ func (p *peer) lost(r *Request) error { return p.lostIn(opNames[r.op]) }
 // lostIn returns the same error as the method lost, for an operation without a request.
 func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op, Cause: p.down} }
 
-// lose ends all operations with a peer. Messages of the peer that arrived completely can still
-// be received. Announced messages whose bytes were still at the peer are lost. So are messages that the
-// peer handed over, unless they were received before or the transport still maps their memory.
+// lose ends all operations with a peer. An operation with Gets or Puts in flight ends when they have
+// completed. Messages of the peer that arrived completely can still be received. Announced messages whose
+// bytes were still at the peer are lost. So are messages that the peer handed over, unless they were
+// received before or the transport still maps their memory.
 //
 // As long as the loss is not acknowledged in a context of the peer (see Acknowledge), a receive or probe
 // from AnySource in this context ends with a *PeerError if it finds no message. lose ends the receives and

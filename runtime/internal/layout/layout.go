@@ -54,7 +54,8 @@ func (l *Layout) Plain() bool { return l.Kind == "" && l.Holes == nil }
 
 // Single returns the kind of number that the layout consists of, for example float64 for
 // [3]float64, and true. It returns reflect.Invalid and true if there is only padding or nothing at
-// all. It returns false if the layout has several kinds, or numbers and padding.
+// all, and also for a type with pointers. It returns false if the layout has several kinds, or numbers
+// and padding.
 func (l *Layout) Single() (reflect.Kind, bool) {
 	switch len(l.runs) {
 	case 0:

@@ -9,9 +9,9 @@ import "time"
 // reason is that a process that wakes up gets a processor later than a process that has yielded.
 //
 // Some kernel schedulers do not let a process of another control group run at a yield. Then all yields are short,
-// and Share changes nothing.
+// and Share does not notice that process.
 type Share struct {
-	alone  Policy // the policy while the processor is not shared; if it does not spin, Share does nothing
+	alone  Policy // the policy while the processor is not shared; if it does not spin, shared is always false
 	score  int
 	shared bool
 	// slices is greater than 0 after a yield to a process that computes, until enough other yields have followed.
@@ -31,9 +31,9 @@ const (
 	scoreLong, scoreMost = 16, 64
 	// slicesMost is the number of shorter yields after which a yield of yieldedSlice or more is forgotten.
 	slicesMost = 64
-	// remoteLonger is the factor by which a wait for a peer behind a slow network lasts longer before the rank sleeps.
-	// A rank that sleeps leaves its processor idle, but the kernel seldom moves a rank from a shared processor there. A
-	// larger factor is worse: sometimes the kernel does not let a process of another control group run for
+	// remoteLonger is the factor by which a rank polls longer before it sleeps if it waits for a Remote peer. A rank
+	// that sleeps leaves its processor idle, but the kernel seldom moves a rank from a shared processor to this idle
+	// one. A larger factor is worse: sometimes the kernel does not let a process of another control group run for
 	// milliseconds, however often a rank yields. A sleep ends such a state.
 	remoteLonger = 3
 	// YieldsMost is the longest time for which a waiting rank on a shared processor yields before it sleeps.
@@ -51,7 +51,7 @@ func (s *Share) Policy(p Peer) Policy {
 	switch {
 	case s.shared:
 		return Policy{Yield: s.alone.Yield}
-	case p == Remote && s.slices == 0:
+	case p == Remote && s.slices == 0 && s.alone.Spin > 0:
 		return Policy{Yield: remoteLonger * (s.alone.Spin + s.alone.Yield)}
 	}
 	return s.alone

@@ -90,4 +90,5 @@ func TestShareOfCrowdedRanks(t *testing.T) {
 	s.Start(crowded)
 	require.False(t, s.Watches())
 	require.Equal(t, crowded, s.Policy(progress.Unknown))
+	require.Equal(t, crowded, s.Policy(progress.Remote))
 }

@@ -17,8 +17,8 @@ type Waiter struct {
 	places [places]place
 }
 
-// role is the role of the goroutine. The token's state is Polling + role while its holder is
-// awake: Polling, Serving or Draining.
+// role is the role of the goroutine. The token's state is Polling + role while its holder polls: Polling,
+// Serving or Draining.
 type role uint8
 
 const (

@@ -127,7 +127,7 @@ func (p *place) String() string {
 	case slices.Contains(p.site.Version2, first.Unmap()):
 		s += ", RoCE v2"
 	default:
-		s += ", RoCE v1 alone, which no router forwards"
+		s += ", only RoCE v1, which no router forwards"
 	}
 	return s
 }

@@ -44,8 +44,9 @@
 // entries are queued, Poll first calls the device's Progress on the caller's goroutine. A post also
 // starts the request on the caller's goroutine. [CompletionQueue.Wait] sleeps in the kernel, by a
 // call of the device's Sleep. While a queue is armed ([CompletionQueue.Arm]), a goroutine of the
-// adapter makes progress. Otherwise there is no progress thread: an endpoint whose consumer neither
-// polls nor waits makes no progress, and its connection attempt does not time out.
+// adapter makes progress, unless a goroutine of the consumer sleeps in its place ([Adapter.Attend],
+// [Adapter.Doze]). Otherwise there is no progress thread: an endpoint whose consumer neither polls
+// nor waits makes no progress, and its connection attempt does not time out.
 //
 // # Ownership of memory
 //

@@ -19,8 +19,9 @@ type waiting struct {
 	sleeper *waiter
 	left    sync.Cond
 	parked  []*waiter
-	// sentry is the goroutine that sleeps on behalf of armed queues. The sentry exists from the
-	// first Arm to Adapter.Close. It closes exited when it ends. armed counts the armed queues.
+	// sentry is the goroutine that sleeps on behalf of armed queues. The first Arm of an adapter that
+	// is not attended starts it, and Adapter.Close ends it. It closes exited when it ends. armed counts
+	// the armed queues.
 	sentry *waiter
 	armed  int
 	exited chan struct{}
@@ -194,8 +195,8 @@ func (a *Adapter) wake() []func() {
 // dies (ibv_req_notify_cq(3)). If such an entry is already queued, or the queue is already dead, Arm
 // returns false and does not arm the queue. While a queue is armed, a goroutine of the adapter
 // sleeps in the kernel and makes progress, unless the adapter is attended (Attend). ring is called on
-// this goroutine or on any other goroutine that uses the adapter. It is called without the lock, and may call every method except
-// Adapter.Close. A later Arm replaces an earlier Arm.
+// this goroutine or on any other goroutine that uses the adapter. It is called without the lock, and
+// may call every method except Adapter.Close. A later Arm replaces an earlier Arm.
 func (q *CompletionQueue) Arm(ring func()) bool {
 	a := q.adapter
 	a.mu.Lock()

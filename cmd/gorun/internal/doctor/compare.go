@@ -54,7 +54,7 @@ func (h *Host) versions(version string) Finding {
 // clock checks the clock of a host.
 func (h *Host) clock() Finding {
 	if skew := h.Skew.Abs(); skew > skewMax+h.Within {
-		return warn("clock", "start chronyd or ntpd there: times of its log lines are wrong", "it is %v off", h.Skew.Round(time.Millisecond))
+		return warn("clock", "start chronyd or ntpd there: the times in its logs are wrong", "it is %v off", h.Skew.Round(time.Millisecond))
 	}
 	return ok("clock", "within %v of this machine's", (h.Skew.Abs() + h.Within).Round(time.Millisecond))
 }

@@ -65,7 +65,7 @@ type Hello struct {
 	Probe    Probe              // with which another agent tests whether both agents are on one node
 	Machine  []placement.Domain // the processors that its ranks may use
 	Platform string             // GOOS/GOARCH of gorun
-	Gorun    Digest             // digest of its gorun; zero if the version identifies a release
+	Gorun    Digest             // digest of its gorun; zero if the version identifies its code and Greet.Whole is false
 	Programs []Digest           // digests of the files of Greet
 }
 

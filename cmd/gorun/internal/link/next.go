@@ -43,7 +43,7 @@ type Restarted struct {
 
 func (n Next) check() error {
 	if n.Generation < 1 || n.Nodes < 1 || len(n.Lost) == 0 {
-		return fmt.Errorf("generation %d of %d nodes without %d ranks", n.Generation, n.Nodes, len(n.Lost))
+		return fmt.Errorf("generation %d with %d nodes and %d lost ranks", n.Generation, n.Nodes, len(n.Lost))
 	}
 	for _, p := range n.Parts {
 		if p.NodeRank < 0 || p.NodeRank >= n.Nodes {

@@ -48,8 +48,8 @@ func (m *Model) arrange() {
 	}
 }
 
-// arrangeRanks fits as many ranks into room lines as possible, with the selected rank among them. It pads their
-// lines to widest columns.
+// arrangeRanks shows as many ranks as fit, with the selected rank among them. The parameter room is the number of
+// lines for them. The parameter widest is the number of columns to which arrangeRanks pads these lines.
 func (m *Model) arrangeRanks(room, widest int) {
 	m.first = scrolled(m.first, m.cursor, room, len(m.rows))
 	seen := m.rows[m.first:min(len(m.rows), m.first+max(0, room))]
@@ -64,8 +64,8 @@ func (m *Model) arrangeRanks(room, widest int) {
 	resize(&m.table, m.width, max(0, room), lines)
 }
 
-// arrangeOperations fits operations of the opened rank into room lines. If the newest one was visible, it
-// stays visible.
+// arrangeOperations shows as many operations of the opened rank as fit. The parameter room is the number of lines
+// for them. If the newest operation was visible, it stays visible.
 func (m *Model) arrangeOperations(room int) {
 	m.heading.LeftGutterFunc = nil
 	bottom := m.operations.AtBottom()
@@ -75,9 +75,9 @@ func (m *Model) arrangeOperations(room int) {
 	}
 }
 
-// scrolled returns the new first visible line of total lines, of which room are visible. The argument first
-// is the previous first visible line. The result is the line nearest to that line for which the selected line is
-// visible. It also leaves no line of the room empty if total is large enough.
+// scrolled returns the index of the first line to show. The parameter total is the number of lines, room is the number
+// of lines that can be visible, and first is the previous result. The result is the index nearest to first for which
+// the selected line is visible. If there are at least as many lines as can be visible, the result leaves no room empty.
 func scrolled(first, selected, room, total int) int {
 	first = min(first, total-room, selected)
 	return max(first, selected-room+1, 0)

@@ -209,7 +209,7 @@ func TestMemlockOfZero(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	_, err := Open(&Device{Name: "mlx5_0", Driver: 1, ABI: 1})
 	require.ErrorIs(t, err, ErrUnknownDriver)
-	require.EqualError(t, err, "uverbs: open, device mlx5_0: the queues of the device's driver are known to libibverbs alone (mlx5, version 1)")
+	require.EqualError(t, err, "uverbs: open, device mlx5_0: the queues of the device's driver are known only to libibverbs (mlx5, version 1)")
 	_, err = Open(&Device{Name: "rxe0", Driver: DriverRXE, ABI: 3})
 	require.ErrorIs(t, err, ErrUnknownDriver)
 	require.ErrorContains(t, err, "(rxe, version 3)")

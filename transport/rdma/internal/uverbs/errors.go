@@ -13,7 +13,7 @@ var (
 	ErrNoDevice = errors.New("no such RDMA device")
 	// ErrUnknownDriver means that this package does not know the layout of the device's queues.
 	// Only libibverbs, with the provider for this driver, knows it.
-	ErrUnknownDriver = errors.New("the queues of the device's driver are known to libibverbs alone")
+	ErrUnknownDriver = errors.New("the queues of the device's driver are known only to libibverbs")
 	// ErrAnswer means that the driver's answer to a command is invalid.
 	ErrAnswer = errors.New("the driver's answer cannot be right")
 	// ErrFull means that a queue has no room at present.
