@@ -20,7 +20,8 @@ type Dozer interface {
 type NetworkSleeper struct {
 	ChannelSleeper
 	network Dozer
-	// dozing is true while a goroutine is in Doze. Further goroutines that sleep wait on the channel.
+	// dozing is true while a goroutine is in Doze. Further goroutines that sleep wait on the channel. Nobody notices
+	// arrivals for them after the end of the Doze. Therefore the goroutine that was in Doze then wakes them.
 	dozing atomic.Bool
 }
 
@@ -40,7 +41,11 @@ func (s *NetworkSleeper) Sleep(ticket uint32, nanos int64) {
 	s.dozing.Store(false)
 	if !dozed {
 		s.ChannelSleeper.Sleep(ticket, nanos)
+		return
 	}
+	// A goroutine that has found dozing set and is not on the channel yet also returns at once, because Ring changes the
+	// generation.
+	s.ChannelSleeper.Ring()
 }
 
 // Idle implements Sleeper. It is the same as Sleep, because a sleeping goroutine holds no processor of Go's scheduler.

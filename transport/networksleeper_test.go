@@ -95,6 +95,29 @@ func TestNetworkSleeperRingWakesEverySleeper(t *testing.T) {
 	})
 }
 
+// TestNetworkSleeperWakesTheOthers checks that a goroutine whose sleep in the transport ends wakes those that sleep on
+// the channel. Otherwise nobody would notice the arrivals for them.
+func TestNetworkSleeperWakesTheOthers(t *testing.T) {
+	for name, end := range map[string]func(d *drowsy){
+		"arrival": func(d *drowsy) { d.arrivals <- struct{}{} },
+		"time":    func(*drowsy) { time.Sleep(time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s transport.NetworkSleeper
+				d := newDrowsy()
+				s.Attend(d)
+				first := sleepers(&s, 1, int64(time.Second))
+				others := sleepers(&s, 2, -1)
+				end(d)
+				synctest.Wait()
+				require.Len(t, first, 1)
+				require.Len(t, others, 2)
+			})
+		})
+	}
+}
+
 // TestNetworkSleeperWithoutTheTransport checks that goroutines sleep on a channel if there is no transport to sleep in,
 // or if the transport refuses.
 func TestNetworkSleeperWithoutTheTransport(t *testing.T) {

@@ -105,9 +105,9 @@ type Transport interface {
 	// work. The error concerns the transport as a whole. Handler.Down reports an error of a single
 	// peer.
 	Poll(h Handler, budget int) (int, error)
-	// Arm makes the transport ring the rank's Sleeper at the next arrival, if it comes before Disarm.
-	// If a message or event has already arrived, or if a bulk transfer in flight needs Poll, Arm
-	// returns false and does not arm the transport.
+	// Arm makes the transport ring the rank's Sleeper, or end a Doze (see Dozer), at the next arrival,
+	// if it comes before Disarm. If a message or event has already arrived, or if a bulk transfer in
+	// flight needs Poll, Arm returns false and does not arm the transport.
 	Arm() bool
 	// Disarm cancels Arm. It may be called when the transport is not armed.
 	Disarm()

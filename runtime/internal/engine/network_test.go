@@ -24,6 +24,16 @@ import (
 // use iWARP over the loopback interface.
 type nodes []int
 
+// alone reports whether no other rank is on the node of the rank. Then the rank sleeps in its adapter.
+func (on nodes) alone(rank int) bool {
+	for other, node := range on {
+		if other != rank && node == on[rank] {
+			return false
+		}
+	}
+	return true
+}
+
 // newNetworkWorld makes engines whose ranks are goroutines of this process and act as if they
 // were on several nodes.
 func newNetworkWorld(tb testing.TB, on nodes, change func(*engine.Config)) *world {
@@ -42,15 +52,19 @@ func newNetworkWorldOf(tb testing.TB, on nodes, change func(*engine.Config), net
 	for rank := range n {
 		near, err := shm.New(memory, shm.Config{Rank: rank, LocalRank: rank})
 		require.NoError(tb, err)
+		sleeper := near.Sleeper()
+		if on.alone(rank) {
+			sleeper = new(transport.NetworkSleeper)
+		}
 		far, err := rdma.New(rdma.Config{
-			Rank: rank, Size: n, Job: "test", Secret: []byte("a secret of the tests"), Sleeper: near.Sleeper(),
+			Rank: rank, Size: n, Job: "test", Secret: []byte("a secret of the tests"), Sleeper: sleeper,
 			Rails: []rdma.Rail{{Provider: iwarp.New(iwarp.Config{}), Interface: "127.0.0.1"}}, Companion: true, Goodbye: 100 * time.Millisecond, NoReads: network.NoReads,
 			Lookup: func(rank int) ([]rdma.Location, error) { return networks[rank].Locations(), nil },
 		})
 		require.NoError(tb, err)
 		networks[rank] = far
 		cfg := engine.Config{
-			Rank: rank, Size: n, Wait: patient, Sleeper: near.Sleeper(), Transports: []transport.Transport{near, far},
+			Rank: rank, Size: n, Wait: patient, Sleeper: sleeper, Transports: []transport.Transport{near, far},
 			Route: func(peer int) transport.Transport {
 				if on[peer] == on[rank] {
 					return near
@@ -90,6 +104,32 @@ func TestNetworkRandomSchedules(t *testing.T) {
 
 func TestNetworkGoroutineStorm(t *testing.T) {
 	newNetworkWorld(t, nodes{0, 0, 1}, nil).storm(t, 12, 50)
+}
+
+// TestGoroutinesSleepInTheNetwork lets two goroutines of a rank sleep, of which only one sleeps in the adapter. The wait
+// of this one ends first. The other one then has to be woken by its own message.
+func TestGoroutinesSleepInTheNetwork(t *testing.T) {
+	sleeps := make(chan struct{}, 1)
+	w := newNetworkWorld(t, nodes{0, 1}, func(c *engine.Config) {
+		if c.Rank == 0 {
+			c.Sleeper = &dozer{c.Sleeper, sleeps}
+		}
+	})
+	for range 20 {
+		var received [2]chan error
+		for i := range received {
+			received[i] = make(chan error, 1)
+			go func() {
+				_, err := w.engines[0].Recv(none, engine.Match{Peer: 1, Tag: i}, 0, nil)
+				received[i] <- err
+			}()
+			<-sleeps
+		}
+		for i := range received {
+			require.NoError(t, w.engines[1].Send(none, engine.Match{Peer: 0, Tag: i}, 0, nil, engine.Standard))
+			require.NoError(t, <-received[i])
+		}
+	}
 }
 
 // TestNetworkFloodFillsTheBudgetAndNoMore checks that messages without a posted receive never take

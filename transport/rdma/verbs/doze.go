@@ -13,21 +13,29 @@ func (a *Adapter) Attend(attended bool) {
 }
 
 // Doze sleeps in the kernel until the adapter may have work for Poll, until the given time, or until Rouse. The
-// zero time means no limit. Doze may return early. It makes no progress itself. If another goroutine
-// sleeps in the adapter, or the adapter is closed or not attended, Doze returns false at once.
+// zero time means no limit. Doze may return early. An Arm does not end it: Doze then makes progress, and sleeps again if
+// there was no work. If another goroutine sleeps in the adapter, or the adapter is closed or not attended, Doze returns
+// false at once.
 func (a *Adapter) Doze(until time.Time) bool {
 	a.mu.Lock()
 	defer a.unlock()
-	if a.closed || !a.waiting.attended || a.waiting.sleeper != nil {
+	w := &a.waiting
+	if a.closed || !w.attended || w.sleeper != nil {
 		return false
 	}
-	if !a.device.Idle() {
-		return true
+	for a.device.Idle() {
+		limit := until
+		if at := a.deadlines.earliest; !at.IsZero() && (until.IsZero() || at.Before(until)) {
+			limit = at
+		}
+		w.rearmed = false
+		a.suspend(&w.dozer, limit)
+		if !w.rearmed || w.roused || a.closed || !w.attended || a.drive() > 0 || a.failure != nil || w.dirty {
+			break
+		}
 	}
-	if at := a.deadlines.earliest; !at.IsZero() && (until.IsZero() || at.Before(until)) {
-		until = at
-	}
-	a.suspend(&a.waiting.dozer, until)
+	w.roused = false
+	a.handOver() // to a goroutine that has parked since Attend(false)
 	return true
 }
 
@@ -37,6 +45,7 @@ func (a *Adapter) Rouse() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.closed {
+		a.waiting.roused = true
 		a.device.Wake()
 	}
 }

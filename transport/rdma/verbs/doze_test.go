@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"context"
+	goruntime "runtime"
 	"testing"
 	"time"
 
@@ -68,14 +69,28 @@ func TestDozeOfABusyDevice(t *testing.T) {
 	p.True(p.adapter.Doze(time.Time{})) // a sleep would wait for a receiver of its deadline
 }
 
-// TestArmEndsADoze checks that a queue that is armed during a Doze ends the Doze. The device may have work since then
-// that does not end it.
-func TestArmEndsADoze(t *testing.T) {
+// TestArmDuringADoze checks that a Doze calls Device.Idle again if a queue is armed during the Doze. The device may have
+// work since then that does not end its Sleep. The Doze continues if there is no work. Otherwise two goroutines that arm
+// the queue and sleep would wake each other for ever.
+func TestArmDuringADoze(t *testing.T) {
 	p := dozers(t, func() {})
 	result := doze(p.adapter, time.Time{})
+	rearm := func() {
+		<-p.stage.asleep
+		p.queue.Disarm()
+		p.True(p.queue.Arm(func() {}))
+	}
+	rearm()
+	rearm()
 	<-p.stage.asleep
+	p.Empty(result)
+	p.adapter.Rouse() // is not lost beside an Arm
 	p.queue.Disarm()
 	p.True(p.queue.Arm(func() {}))
+	p.True(<-result)
+	result = doze(p.adapter, time.Time{})
+	p.within(func() { p.stage.progress = func() (int, error) { return 1, nil } })
+	rearm()
 	p.True(<-result)
 }
 
@@ -88,6 +103,29 @@ func TestAttendedAdapterHasNoWait(t *testing.T) {
 	p.False(p.adapter.Doze(time.Time{}))
 	p.True(p.queue.Arm(func() {}))
 	<-p.stage.asleep // the goroutine of Arm
+}
+
+// TestWaiterTakesTheDozersPlace lets a goroutine wait that parks because another goroutine is in Doze. At the end of the
+// Doze, the parked goroutine has to sleep in the kernel.
+func TestWaiterTakesTheDozersPlace(t *testing.T) {
+	p := dozers(t, func() {})
+	result := doze(p.adapter, time.Time{})
+	<-p.stage.asleep
+	p.queue.Disarm()
+	p.adapter.Attend(false)
+	waited := wait(p.queue, 1)
+	for verbs.Parked(p.adapter) == 0 {
+		goruntime.Gosched()
+	}
+	p.adapter.Rouse()
+	p.True(<-result)
+	select {
+	case <-p.stage.asleep:
+	case <-time.After(patience):
+		t.Fatal("nobody sleeps in the kernel")
+	}
+	p.post()
+	p.NoError(<-waited)
 }
 
 // TestCloseEndsADoze checks that Close waits for the end of a Doze, and that later calls do not sleep.

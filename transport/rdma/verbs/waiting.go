@@ -25,9 +25,10 @@ type waiting struct {
 	sentry *waiter
 	armed  int
 	exited chan struct{}
-	// attended is set by Adapter.Attend. dozer is the sleeper during a Doze.
-	attended bool
-	dozer    waiter
+	// attended is set by Adapter.Attend. dozer is the sleeper during a Doze. rearmed is true after an Arm, and roused
+	// after a Rouse, until Doze has seen it.
+	attended, rearmed, roused bool
+	dozer                     waiter
 }
 
 // waiter is a goroutine in Wait or Doze, or the sentry. Only a goroutine in Wait has a queue.
@@ -209,6 +210,7 @@ func (q *CompletionQueue) Arm(ring func()) bool {
 	}
 	q.ring = ring
 	if a.waiting.attended {
+		a.waiting.rearmed = true
 		a.nudge() // a goroutine that is in Doze since an earlier Arm has to call Device.Idle again
 		return true
 	}
