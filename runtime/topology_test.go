@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A duplicate of a grid or graph has the same topology, and a message space of its own.
+// A duplicate of a grid or graph has the same topology, and a message space of its own (topo/topodup.c).
 func TestDupKeepsTheTopology(t *testing.T) {
 	local(t, 4, func(c *runtime.Comm) {
 		same := func(c, dup *runtime.Comm) {

@@ -112,18 +112,18 @@ var requests = []program{
 		b[0]++
 		return failure(r.Wait())
 	}},
-	{name: "receive into a buffer that is sent", finds: `is that of Isend`, run: func(c *runtime.Comm) error {
+	{name: "receive into a buffer that is sent", finds: `overlaps that of Isend`, run: func(c *runtime.Comm) error {
 		b := one()
 		return runtime.WaitAll([]runtime.Request{runtime.Isend(c, b, 1-c.Rank(), 7), runtime.Irecv(c, b, 1-c.Rank(), 7)})
 	}},
-	{name: "two receives into one buffer", finds: `is that of Irecv`, run: func(c *runtime.Comm) error {
+	{name: "two receives into one buffer", finds: `overlaps that of Irecv`, run: func(c *runtime.Comm) error {
 		if c.Rank() == 1 {
 			return runtime.WaitAll([]runtime.Request{runtime.Isend(c, room(2), 0, 7), runtime.Isend(c, room(2), 0, 8)})
 		}
 		b := room(3)
 		return runtime.WaitAll([]runtime.Request{runtime.Irecv(c, b[:2], 1, 7), runtime.Irecv(c, b[1:], 1, 8)})
 	}},
-	{name: "blocking receive into a buffer that is sent", finds: `is that of Isend`, run: func(c *runtime.Comm) error {
+	{name: "blocking receive into a buffer that is sent", finds: `overlaps that of Isend`, run: func(c *runtime.Comm) error {
 		b := one()
 		r := runtime.Isend(c, b, 1-c.Rank(), 7)
 		if _, err := runtime.Recv(c, b, 1-c.Rank(), 7); err != nil {
@@ -131,7 +131,7 @@ var requests = []program{
 		}
 		return failure(r.Wait())
 	}},
-	{name: "blocking send of a buffer that is received", finds: `is that of Irecv`, run: func(c *runtime.Comm) error {
+	{name: "blocking send of a buffer that is received", finds: `overlaps that of Irecv`, run: func(c *runtime.Comm) error {
 		b := one()
 		r := runtime.Irecv(c, b, 1-c.Rank(), 7)
 		if err := runtime.Send(c, b, 1-c.Rank(), 7); err != nil {
@@ -139,7 +139,7 @@ var requests = []program{
 		}
 		return failure(r.Wait())
 	}},
-	{name: "buffer of a nonblocking collective is sent", finds: `is that of the nonblocking operation`, run: func(c *runtime.Comm) error {
+	{name: "buffer of a nonblocking collective is sent", finds: `overlaps that of the nonblocking operation`, run: func(c *runtime.Comm) error {
 		sum := room(1)
 		r := collectives.IAllReduce(c, one(), sum, collectives.Sum)
 		if _, err := runtime.SendRecv(c, sum, 1-c.Rank(), 7, room(1), 1-c.Rank(), 7); err != nil {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -350,14 +349,6 @@ func gone(t *testing.T, r *run) {
 	}
 }
 
-// agents returns the process IDs of the agents of a run.
-func agents(t *testing.T, r *run) []int {
-	t.Helper()
-	return slices.DeleteFunc(launch.Marked(r.mark), func(pid int) bool {
-		return !strings.HasSuffix(strings.TrimSpace(commandLine(pid)), "-gorun-agent")
-	})
-}
-
 // If the output of gorun is not read, an interrupt after the end of the ranks ends gorun.
 func TestInterruptEndsTheWaitForAReaderOfHosts(t *testing.T) {
 	r := command(t, nil, append(onHosts(t), "sh", "-c", "echo ready >&2; exec seq 100000000")...)
@@ -367,11 +358,13 @@ func TestInterruptEndsTheWaitForAReaderOfHosts(t *testing.T) {
 	require.NoError(t, r.Start())
 	_, err = out.Read(make([]byte, 1)) // reads one byte and no more
 	require.NoError(t, err)
-	require.NoError(t, r.Process.Signal(unix.SIGINT))
+	var ranks []int
 	for _, agent := range agents(t, r) {
-		for _, rank := range children(t, agent, "seq") {
-			await(t, rank)
-		}
+		ranks = append(ranks, children(t, agent, "seq")...)
+	}
+	require.NoError(t, r.Process.Signal(unix.SIGINT))
+	for _, rank := range ranks {
+		await(t, rank)
 	}
 	for r.ProcessState == nil && unix.Kill(r.Process.Pid, 0) == nil {
 		// An interrupt that comes before gorun has seen the end of the ranks may count as a request to end

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // helperMain is the main function of a rank. The name selects the program that the rank runs.
@@ -304,6 +305,14 @@ func awaitState(t *testing.T, pid int) {
 		state := b[bytes.LastIndexByte(b, ')')+1:] // the name may have any character; b may be empty
 		return err != nil || len(state) == 0 || bytes.HasPrefix(state, []byte(" Z")) || bytes.HasPrefix(state, []byte(" X"))
 	}, limit, time.Millisecond, "process %d does not end: %s", pid, commandLine(pid))
+}
+
+// agents returns the process IDs of the agents of a run.
+func agents(t *testing.T, r *run) []int {
+	t.Helper()
+	return slices.DeleteFunc(launch.Marked(r.mark), func(pid int) bool {
+		return !strings.HasSuffix(strings.TrimSpace(commandLine(pid)), "-gorun-agent")
+	})
 }
 
 // children returns the child processes of a process that have a word in their command line.

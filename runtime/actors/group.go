@@ -60,7 +60,8 @@ type Result[T any] struct {
 }
 
 // NewGroup makes a group of actors of all ranks of c. It is collective over c. Every rank passes at
-// least one actor. A rank passes only its own actors, each of them once.
+// least one actor. A rank passes only its own actors, each of them once. Otherwise it gets ErrMember, and
+// the other ranks wait until it calls NewGroup again.
 func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error) {
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%w: rank %d names no actor", ErrMember, c.Rank())

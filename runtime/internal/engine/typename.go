@@ -9,7 +9,8 @@ import (
 )
 
 // Limits of the texts of types that a peer may announce: the length of one text in bytes, and the
-// number of texts. A text of maxTypeText bytes fits into one frame of every transport.
+// number of texts. A text of maxTypeText bytes fits into one frame of every transport whose frames have 2 KiB,
+// as those of all transports by default.
 const (
 	maxTypeText = 1 << 10
 	maxTypes    = 1 << 16
