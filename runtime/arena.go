@@ -78,7 +78,7 @@ func newMemory(node neighbours, own transport.Arena, rank int, private, guarded 
 // sleeper wraps the rank's Sleeper for the engine. When this rank is about to sleep, the wrapper
 // announces the sleep to the ranks that share memory with this rank. home may be nil.
 func (m *memory) sleeper(s transport.Sleeper, home *affinity.Home) transport.Sleeper {
-	return dozer{s, m, home}
+	return wordSleeper{s, m, home}
 }
 
 // released records that a rank, the holder, has returned the memory at addr. The argument addr is

@@ -170,36 +170,36 @@ func (s *Shared) announce(asleep bool) {
 	s.asleep[s.me/64].v.And(^bit)
 }
 
-// dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before one
-// of these goroutines sleeps, the dozer announces the rank to the writers of the words. As long as
+// wordSleeper is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before one
+// of these goroutines sleeps, the wordSleeper announces the rank to the writers of the words. As long as
 // no rank is announced, a writer needs only one read, of a counter that no rank writes.
 //
-// A dozer also lets the rank return to its processor when the rank yields.
-type dozer struct {
+// A wordSleeper also lets the rank return to its processor when the rank yields.
+type wordSleeper struct {
 	transport.Sleeper
 	memory *memory
 	home   *affinity.Home // nil if the rank does not return to a processor
 }
 
-var _ transport.Sleeper = dozer{}
+var _ transport.Sleeper = wordSleeper{}
 
 // Prepare implements transport.Sleeper.
-func (d dozer) Prepare() uint32 {
-	if d.memory.waiting.Load() != 0 {
-		d.memory.mu.Lock()
-		for _, s := range d.memory.waits {
+func (w wordSleeper) Prepare() uint32 {
+	if w.memory.waiting.Load() != 0 {
+		w.memory.mu.Lock()
+		for _, s := range w.memory.waits {
 			s.announce(true)
 		}
-		d.memory.mu.Unlock()
+		w.memory.mu.Unlock()
 	}
-	return d.Sleeper.Prepare()
+	return w.Sleeper.Prepare()
 }
 
 // Yield implements transport.Sleeper.
-func (d dozer) Yield() { d.home.Yield(d.Sleeper) }
+func (w wordSleeper) Yield() { w.home.Yield(w.Sleeper) }
 
 // Sleep implements transport.Sleeper.
-func (d dozer) Sleep(ticket uint32, nanos int64) {
+func (w wordSleeper) Sleep(ticket uint32, nanos int64) {
 	monitor.Restore()
-	d.Sleeper.Sleep(ticket, nanos)
+	w.Sleeper.Sleep(ticket, nanos)
 }

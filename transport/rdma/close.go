@@ -53,6 +53,7 @@ func (t *Transport) close(orderly bool) error {
 		return t.failure("close", -1, transport.ErrClosed)
 	}
 	t.closed = true
+	// From now on linger waits, for a bell of its own, and no goroutine of the rank calls Doze.
 	for _, r := range t.polled {
 		r.adapter.Attend(false)
 	}
