@@ -31,7 +31,8 @@ type abroad struct {
 // the flag -grace of gorun.
 const endGrace = 5 * time.Second
 
-// launcherTimeout is the timeout for the launcher's answer when a process leaves or aborts the job.
+// launcherTimeout bounds the time in which a process leaves the launcher's job, including the launcher's
+// answer, and the time in which it sends an abort, which the launcher does not answer.
 const launcherTimeout = 30 * time.Second
 
 // met is called when the ranks have met. Between this call and a call of finalize or abort, this process

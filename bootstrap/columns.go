@@ -64,7 +64,7 @@ const (
 	colTables
 )
 
-// columnsBytesMax is the largest length of unpacked columns, for every number of ranks.
+// columnsBytesMax bounds the length of unpacked columns, whatever the number of ranks is.
 const columnsBytesMax = 1 << 30
 
 // unpackedMax returns the largest length of the unpacked columns of a world of size ranks.

@@ -71,7 +71,8 @@ type Wait struct {
 
 // Encode returns the report as text of at most reportBytesMax bytes. It omits notes, waits, collective
 // operations and lanes as far as necessary. If a report omits anything, its Stuck is 0, because an incomplete
-// report does not prove that the rank is stuck.
+// report does not prove that the rank is stuck. If the rest is still too long, Encode returns a text which says
+// that, and which ParseDoing does not accept.
 func (d Doing) Encode() string {
 	for {
 		text, err := json.Marshal(d)
@@ -270,8 +271,8 @@ func leavers(list []Doing) string {
 }
 
 // writeGroup writes the entry of a group of ranks with the same operations at the same lines. Texts that all
-// ranks have in common are written once. If arguments or notes differ, they are written with the ranks that
-// have them.
+// ranks have in common are written once. If arguments differ, they are written with the ranks that have them.
+// Notes are always written with the ranks that have them.
 func writeGroup(b *strings.Builder, group []Doing) {
 	all, kinds := ranksOf(group), make([][][]Wait, len(group))
 	least, most := len(group[0].Waits), 0

@@ -18,7 +18,7 @@ import (
 )
 
 // EnvAnswer is the variable with the time within which the ranks that another launcher has started must meet. Rank 0
-// waits for the others, and every other rank tries to reach rank 0, for this time from its own start.
+// waits for the others, and every other rank tries to reach rank 0, for this time from its own call of Join.
 // The value is a duration such as 90s. If the variable is unset, the time is answerDefault.
 const EnvAnswer = "GORUN_ANSWER_WITHIN"
 
@@ -163,7 +163,7 @@ func (f Foreign) convene(by exchange, until time.Time, away *abroad) (point, *os
 	g.id = fmt.Sprintf("%s-%d-%x", f.Launcher, os.Getpid(), salt)
 	away.ready = make(chan struct{})
 	go func() {
-		if g.gather(door, own[1]) == nil { // if gather fails, it sends the error to all ranks, including this one
+		if g.gather(door, own[1]) == nil { // if gather fails, it sends the error to the ranks that have arrived
 			away.host = newHost(g)
 		}
 		close(away.ready)

@@ -11,7 +11,7 @@ type Link struct {
 
 // Link makes conn the connection to the given ranks. The caller does not call Serve for these ranks. The
 // given ranks are all ranks of one node, or all ranks of several nodes that pass frames on to each other.
-// The server writes whole frames to conn. The other end must pass each frame to Relay.Tell. A slow conn
+// Each write to conn is one whole frame. The other end must pass each frame to Relay.Tell. A slow conn
 // delays no ranks of other links. Link must be called before the first Take for these ranks.
 func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	l := NewLink(conn)

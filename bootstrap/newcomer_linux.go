@@ -29,14 +29,13 @@ type newcomer struct {
 // yet.
 const retryDelay = 50 * time.Millisecond
 
-// firstTrial is the time that rank 0 has for the proof at each of its addresses in the first attempt at a place. The
-// time doubles with each further attempt. Without this limit, each address in a network that drops packets, or of
-// an earlier job, would take proofTimeout.
+// firstTrial bounds the time to connect to one address of rank 0 and to complete the handshake, in the first attempt
+// with a point. The bound doubles with each further attempt, up to proofTimeout. Without it, each address that drops
+// packets, or that belongs to an earlier job, could delay an attempt by proofTimeout.
 const firstTrial = 500 * time.Millisecond
 
 // reach connects to rank 0. The parameter until is the deadline. Before each attempt, reach calls find to get
-// the place to meet. The place may differ between calls, because the first place may be left over from an
-// earlier job.
+// the point. The point may differ between calls, because the first one may be left over from an earlier job.
 func reach(rank int, until time.Time, find func() (point, error)) (*os.File, point, error) {
 	var failure error
 	var before [32]byte // secret of the place of the last attempt

@@ -58,7 +58,7 @@ type passage struct {
 }
 
 // newPassage returns a reader of conn, and the passage that keeps the descriptors that are passed over conn.
-// If conn is not a socket, the reader is conn itself, and the passage stays empty.
+// If conn is not a syscall.Conn, the reader is conn itself, and the passage stays empty.
 func newPassage(conn io.Reader) (io.Reader, *passage) {
 	if c, ok := conn.(syscall.Conn); ok {
 		if raw, err := c.SyscallConn(); err == nil {

@@ -23,7 +23,7 @@ var reached = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // worldName is the name of the communicator of all ranks.
 const worldName = "world"
 
-// standing is the group of ranks that are in the same call of a communicator.
+// standing is a group of ranks that are in the same operation and call of a communicator, at the same line.
 type standing struct {
 	call  int    // number of the call, 0 for ranks that are in no call
 	what  string // operation and line
@@ -79,7 +79,7 @@ func Reached(list []Doing) []string {
 	return lines
 }
 
-// stand adds a rank to the group of its call. If there is no such group, stand adds it.
+// stand adds a rank to the group of its call, operation and line. If there is no such group, stand adds it.
 func stand(groups []standing, call int, what string, rank int) []standing {
 	for i := range groups {
 		if g := &groups[i]; g.call == call && g.what == what {

@@ -263,7 +263,7 @@ func (s *Session) Renewed() <-chan struct{} {
 // after several renewals.
 func (s *Session) Renewals() <-chan struct{} { return s.renewals }
 
-// Renewal returns the renewal that ended the generation of the session, or nil if the generation is not over.
+// Renewal returns the newest renewal, or nil if the generation of the session is not over.
 func (s *Session) Renewal() *Renewal {
 	s.sending.Lock()
 	defer s.sending.Unlock()

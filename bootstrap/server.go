@@ -176,8 +176,9 @@ func (s *Server) State(rank int) RankState {
 	return s.members[rank].state
 }
 
-// Gone records that a rank has ended and was reaped, or that its host was lost. Fences and the exchange no
-// longer wait for it. If the rank had not finalized, Gone notifies the other ranks of the cause.
+// Gone records that a rank has ended and was reaped, or that the connection to the rank or to its host was
+// lost. Fences and the exchange no longer wait for it. If the rank had not finalized, Gone notifies the other
+// ranks of the cause.
 func (s *Server) Gone(rank int, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,9 @@ type NoticeKind uint8
 
 // Kinds of notices.
 const (
-	// PeerDown: rank Notice.Rank has ended and was reaped, or its host was lost. Cause is the exit status or
-	// the reason in words. A session gets at most one such notice per rank and generation.
+	// PeerDown: rank Notice.Rank has ended and was reaped, or the connection to the rank or to its host was
+	// lost. Cause is the exit status or the reason in words. A session gets at most one such notice per rank
+	// and generation.
 	PeerDown NoticeKind = iota + 1
 	// Dump: this rank has to call Report with Notice.Number and a description of its blocked operations.
 	Dump
@@ -48,7 +49,8 @@ type Notice struct {
 // ErrAgentLost is the error of the operations of a session whose agent was lost.
 var ErrAgentLost = errors.New("bootstrap: connection to the node agent lost")
 
-// errNoAgent is the error of operations that need a node agent, in a world of one rank.
+// errNoAgent is the error of operations that need a node agent in a world of one rank, and of Fail under
+// another launcher.
 var errNoAgent = errors.New("bootstrap: there is no node agent")
 
 // dumpsMax bounds the number of notices Dump that wait in the channel Notices.
@@ -225,8 +227,9 @@ func (s *Session) Fence(ctx context.Context) error {
 
 // Abort tells the agent that this rank ends the job with an exit code, and the reason. The launcher reports
 // the reason, and the agent ends the other ranks. If another launcher has started the rank, there is no
-// agent; then Abort informs rank 0 and that launcher. The caller must exit with the same code after Abort.
-// Abort ignores errors, because the process is about to exit.
+// agent. Abort then prints the reason itself, and informs rank 0 and, if it offers a PMI connection, that
+// launcher. The caller must exit with the same code after Abort. Abort ignores errors, because the process is
+// about to exit.
 func (s *Session) Abort(code int, reason string) {
 	if s.away != nil { // before send, because rank 0 may end this process as soon as rank 0 knows of the abort
 		s.away.abort(s.Job().Rank, code, reason)

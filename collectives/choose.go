@@ -48,8 +48,8 @@ func (g *group) rule(k *call) *rule {
 	return r
 }
 
-// named returns the first element of rules that has the given name and whose field must requires only conditions
-// that the set have contains. If no rule fits, it returns nil.
+// named returns the first element of rules that has the given name and whose conditions must all hold. The argument
+// have is the set of the conditions that hold. If no rule fits, named returns nil.
 func named(rules []rule, have need, name string) *rule {
 	if name == automatic {
 		return nil

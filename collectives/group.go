@@ -79,9 +79,9 @@ type group struct {
 	unreadable atomic.Bool
 	// home is the private view of the communicator, without the context.Context of an operation.
 	home *runtime.Comm
-	// busy is busyBlocking while a blocking operation is in progress, and after Close. It is busyValues
-	// while a ReduceValue or AllReduceValue combines values, and otherwise 0. The goroutine of that
-	// operation owns the fields from peer to under.
+	// busy is busyBlocking while a blocking operation is in progress, and after a Close that found no
+	// operation in progress. It is busyValues while a ReduceValue or AllReduceValue combines values, and
+	// otherwise 0. The goroutine of that operation owns the fields from peer to under.
 	busy uint32
 	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record

@@ -2,7 +2,7 @@ package collectives
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// InterBarrier returns when all ranks of the other group have called it.
+// InterBarrier returns when all ranks of both groups have called it.
 func InterBarrier(t *runtime.Intercomm) error { return interBarrierCall(t).wait() }
 
 // InterIBarrier starts an InterBarrier.

@@ -217,8 +217,9 @@ func (c *coupling) mismatch(comm *runtime.Comm, mine statement, peer int, subjec
 }
 
 // odd decides whether this rank or peer made the wrong call, and returns that rank's number in the
-// World. The wrong call is the one that differs from the call of a third rank. If no third rank made
-// either of the two calls, odd returns the lower rank.
+// World. It asks up to arbitersMax third ranks for their calls. The wrong call is the one that differs
+// from the call of the first third rank that made one of the two calls. If none of the asked ranks made
+// either call, odd returns the lower rank.
 func (c *coupling) odd(comm *runtime.Comm, peer int, mine, theirs statement, subject uint64) int {
 	me, other, asked := comm.World().Rank(), comm.WorldRank(peer), 0
 	for rank := 0; rank < comm.Size() && asked < arbitersMax && mine.Call != theirs.Call; rank++ {

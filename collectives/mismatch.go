@@ -93,10 +93,10 @@ func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 const arbitersMax = 4
 
 // odd decides whether this member or peer made the wrong call, and returns that member's world rank.
-// The wrong call is the one that differs from the call of a third member at the same point. So if
-// only one member's call differs, all members that detect the mismatch name this member. subject
-// identifies the third member's call. If no third member made either of the two calls, odd returns
-// the member with the lower rank.
+// It asks up to arbitersMax third members for their calls at the same point, which subject identifies.
+// The wrong call is the one that differs from the call of the first third member that made one of the
+// two calls. So if only one member's call differs, all members that detect the mismatch name this
+// member. If none of the asked members made either call, odd returns the member with the lower rank.
 func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
 	low, asked := min(g.rank, peer), 0
 	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {

@@ -30,8 +30,9 @@ type MismatchError struct {
 }
 
 // FailureOrigin returns the world rank of the member that made the wrong call. Of the two ranks Rank
-// and Peer, this is the rank whose call differs from a third rank's call. If no third rank made either
-// call, FailureOrigin returns the lower of the two ranks.
+// and Peer, this is the rank whose call differs from a third rank's call. Only the first few third ranks
+// are asked for their calls. If none of them made either call, FailureOrigin returns the lower of the two
+// ranks.
 func (e *MismatchError) FailureOrigin() int { return e.odd }
 
 // Error implements error.

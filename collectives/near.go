@@ -242,7 +242,7 @@ func (g *group) run(k *call) error {
 	return g.run(k)
 }
 
-// runUser is run for a reduction whose operator calls a function of the user.
+// runUser is run for a reduction whose operator is a result of Func, MinLoc or MaxLoc.
 func (g *group) runUser(k *call) error {
 	return guard(func() error { return g.run(k) }, func(why error) { _ = g.end(k.op, why) })
 }

@@ -64,8 +64,8 @@ func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
 	})
 }
 
-// reader returns the Reader of other ranks' private memory. It returns nil if GORUN_CMA is 0. With this
-// setting, the transport reads no private memory, either.
+// reader returns the Reader of other ranks' private memory. It returns nil if GORUN_CMA is 0 or false.
+// With this setting, the transport reads no private memory, either.
 func reader() (node.Reader, error) {
 	if allowed, err := toggled("GORUN_CMA", true); err != nil || !allowed {
 		return nil, err

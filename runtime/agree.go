@@ -16,9 +16,9 @@ import (
 var ErrRevoked = errors.New("revoked")
 
 // Failed returns the members of the communicator that this rank knows to be lost: the processes of
-// these members have ended, or these members cannot be reached any more. The result lost lists them by
-// world rank, in the order in which this rank learned of their loss. In an Intercomm, lost contains
-// members of both groups.
+// these members have ended, or these members cannot be reached any more. The result lost has
+// their world ranks, in the order in which this rank learned of the losses. In an Intercomm, lost
+// contains members of both groups.
 //
 // The result epoch is the number of ranks of the job whose end the launcher has reported to this rank.
 // The launcher reports the ends to all ranks in the same order. Hence a rank with a higher epoch knows

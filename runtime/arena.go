@@ -41,7 +41,8 @@ type memory struct {
 	// mutex may be taken while mu is held.
 	mu sync.Mutex
 	// down holds the cause of the loss of each rank that is down, by world rank. gone has the ranks
-	// whose processes have ended. A rank that is down may live.
+	// that do not access this rank's memory any more, usually because their processes have ended. A rank
+	// that is down may live.
 	down map[int]error
 	gone map[int]bool
 	// parts are the parts of freed Shareds that other members may still use. freed is len(parts),
@@ -95,7 +96,8 @@ func (m *memory) lost(rank int, cause error) {
 	m.losses.Add(1)
 }
 
-// ended records that the process of a rank has ended. ended may be called with the engine's lock held.
+// ended records that a rank does not access this rank's memory any more, usually because its process has
+// ended. ended may be called with the engine's lock held.
 func (m *memory) ended(rank int) {
 	m.mu.Lock()
 	m.gone[rank] = true
@@ -103,7 +105,7 @@ func (m *memory) ended(rank int) {
 	m.mu.Unlock()
 }
 
-// takeBack takes back the leases of a rank if its process has ended and it is down. Before the rank is
+// takeBack takes back the leases of a rank if it is in gone and is down. Before the rank is
 // down, this rank may still send to it. mu is held.
 func (m *memory) takeBack(rank int) {
 	if m.gone[rank] && m.down[rank] != nil {

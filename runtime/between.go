@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// heedQuit handles SIGQUIT from the time when a process has left one World until it has made the next
-// World and calls stop. During that time no World handles the signal, so without heedQuit the signal
-// would end the process. In a Local heedQuit does nothing.
+// heedQuit handles SIGQUIT while a process leaves one World and makes the next, until the caller calls
+// stop. Between the two Worlds, no World handles the signal, so without heedQuit the signal would end
+// the process. In a Local heedQuit does nothing.
 func (w *World) heedQuit() (stop func()) {
 	if w.local != nil {
 		return func() {}

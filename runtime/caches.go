@@ -41,8 +41,8 @@ func domainLists(processors, nodes string) []string {
 	return lists
 }
 
-// domainAmong returns the index of the list that contains all processors that may be used. The
-// result is -1 if these processors are in several lists or in none.
+// domainAmong returns the index of the only list that contains processors for which may returns true.
+// The result is -1 if several lists or no list contain such processors.
 func domainAmong(lists []string, may func(processor int) bool) int {
 	found := -1
 	for i, list := range lists {

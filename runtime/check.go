@@ -16,7 +16,7 @@ import (
 )
 
 // ErrCheck is the error of a program that ran with GORUN_CHECK=1 and made mistakes in its use of this
-// package. The mistakes did not make that run fail.
+// package. Without the check, such mistakes need not make a run fail.
 var ErrCheck = errors.New("check")
 
 // CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). errors.Is reports that
@@ -122,8 +122,8 @@ func (k *check) watch(p *watched) *watched {
 	return p
 }
 
-// refused returns a request that could not be started. The result of the request is the error. It is a
-// finding if the program does not take this result.
+// refused returns a request that was not started. If err is not nil, err is the result of the request, and
+// it is a finding if the program does not take this result.
 func (k *check) refused(what string, err error) Request {
 	r := unstarted(err)
 	if err != nil {

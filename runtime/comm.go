@@ -80,7 +80,7 @@ type commCore struct {
 	announced atomic.Pointer[commFailure]
 	// broken is true once the communicator has been broken, also after Close has replaced failure.
 	broken atomic.Bool
-	// notified is true if this rank has notified the other members of the break. breaking guards it.
+	// notified is true if this rank has sent messages that notify the other members of the break. breaking guards it.
 	notified bool
 	// breaking is held while the communicator is being broken and while Close ends its contexts, so
 	// that the whole break happens before the contexts end.
@@ -310,9 +310,8 @@ func (core *commCore) all() []int {
 	return append(identityOrder(core.size), core.allies...)
 }
 
-// ready returns an error if the communicator cannot make other communicators or share memory.
-// Either it has ended, or it is the Comm of an Intercomm: the ranks of such a Comm are the ranks of
-// another group.
+// ready returns an error if the communicator cannot make other communicators or share memory: it is
+// nil, it has ended, or it is the Comm of an Intercomm, whose ranks are the ranks of another group.
 func (c *Comm) ready() error {
 	if err := c.Err(); err != nil {
 		return err
@@ -323,7 +322,7 @@ func (c *Comm) ready() error {
 	return nil
 }
 
-// checkPeer returns an error if rank cannot be the destination of a message.
+// checkPeer returns ErrRank if no member has this rank. It also returns ErrRank for ProcNull.
 func (c *Comm) checkPeer(rank int) error {
 	if rank < 0 || rank >= c.size {
 		return fmt.Errorf("%w: %d in communicator %s of %d", ErrRank, rank, c.core.name, c.size)
@@ -345,7 +344,7 @@ func (c *Comm) failed(err error) error { return callsite.At(c.reason(err)) }
 
 // reason returns the user's error for an error of the engine. In an error about a message, Source is a world rank, and
 // reason replaces it by the rank in the communicator. Any other error on a communicator that was closed or broken is a
-// consequence of the close or of the break. So reason returns ErrCommClosed or the BrokenError (see lossBesides).
+// consequence of the close or of the break. So reason returns the error of the close or of the break (see lossBesides).
 func (c *Comm) reason(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *MemoryError:

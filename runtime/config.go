@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Environment variables that tune a rank. They are for experiments: the defaults were chosen by
-// measurement.
+// Environment variables that tune, check or explain a rank. The defaults of the variables that tune a
+// rank were chosen by measurement.
 const (
 	// envCMA set to 0 forbids copies by process_vm_readv.
 	envCMA = "GORUN_CMA"
@@ -22,8 +22,8 @@ const (
 	// envCompress set to 0 disables compression of payload to other nodes. If it is not set, payload
 	// is compressed over slow links.
 	envCompress = "GORUN_COMPRESS"
-	// envNetTimeout is a duration: how long data sent to another node may stay unacknowledged
-	// before the connection is made again.
+	// envNetTimeout is a duration: how long data sent to another node may stay unacknowledged, or wait
+	// for a rank that does not read, before the connection is made again.
 	envNetTimeout = "GORUN_NET_TIMEOUT"
 	// envNetIdle is a duration: how long a connection between nodes stays open without traffic. The
 	// connection is made again for the next message. 0 means that it stays open for ever.

@@ -205,7 +205,7 @@ func (s *comms) all() []*commCore {
 	return cores
 }
 
-// propose returns a proposal of free numbers that are at least from.
+// propose returns a proposal of free numbers. No proposed number is less than the argument from.
 func (s *comms) propose(from uint32) proposal {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -7,9 +7,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/localjob"
 )
 
-// council decides the agreements of ranks and forwards revocations. In a job of several ranks, the
-// launcher decides if the ranks are processes, and the bootstrap.Server of type restarts decides in
-// LocalRespawn. All other ranks have a localCouncil.
+// council decides the agreements of ranks and forwards revocations. In a job of several ranks that are
+// processes, the launcher decides, or rank 0 if another launcher than gorun has started the ranks. In a
+// LocalRespawn of several ranks, the bootstrap.Server of type restarts decides. All other ranks have a
+// localCouncil.
 type council interface {
 	// Vote sends this rank's vote. The decision arrives as a notice. If the launcher refuses the vote
 	// (bootstrap.Council), Vote returns an error, or the rank ends.

@@ -21,7 +21,7 @@ type deaths struct {
 	epoch int // number of ranks whose end the launcher has reported
 }
 
-// note records the loss of a rank that the engine reports.
+// note records the loss of a rank that the engine or a renewal of the job reports.
 func (d *deaths) note(rank int, cause error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

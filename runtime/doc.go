@@ -153,7 +153,7 @@
 //	                      without a library
 //	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which then use only TCP. no means no
 //	                      TLS. auto means TLS on the connections over TCP if an address is public.
-//	                      gorun -encrypt sets it
+//	                      gorun -encrypt sets GORUN_ENCRYPT
 //	GORUN_CRC=0           no CRC on connections over TCP if both sides set it. 1 means a CRC. If it
 //	                      is not set, connections between nodes have a CRC, and those within a
 //	                      job on one node have none
@@ -192,8 +192,9 @@
 // yields for 100us times the number of ranks per processor. A rank that spins measures its yields. If
 // these show that a process outside of the job uses its processor and yields it within 0.5 ms, the rank stops
 // spinning. As long as such processes use the processor, the rank yields for up to 10ms. In a wait for a rank of
-// another node, over TCP, a rank yields in place of spinning and polls three times as long before it sleeps, until a
-// yield takes 0.5 ms or more. By default, the ranks of Local do not spin, and yield for 20us.
+// another node, over TCP, a rank that would spin yields instead and polls three times as long before it sleeps. After a
+// yield of 0.5 ms or more, it spins again, until 64 shorter yields have followed. By default, the ranks of Local do not
+// spin, and yield for 20us.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the package of the standard library as goruntime.

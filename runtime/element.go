@@ -94,7 +94,7 @@ func typeName(t engine.Type) string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// makeElement returns the element of a type. It examines each type once per process.
+// makeElement returns the element of a type. After the first call for a type, the element comes from the cache.
 func makeElement(t reflect.Type, word uintptr) *element {
 	if e, ok := elements.Load(t); ok {
 		return e.(*element)

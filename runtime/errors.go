@@ -9,7 +9,8 @@ import (
 )
 
 var (
-	// ErrCanceled ends an operation that was canceled before it was matched.
+	// ErrCanceled ends an operation that was canceled before it was matched: by Request.Cancel, by the end of its
+	// context.Context, or because of ErrInline.
 	ErrCanceled = engine.ErrCanceled
 	// ErrInline ends an operation that would have to wait in the handler of an inline actor, see
 	// package actors.
@@ -20,7 +21,8 @@ var (
 	ErrAborted = errors.New("job aborted")
 	// ErrCommBroken ends operations on a communicator that is broken: a member has abandoned a
 	// collective operation or has called Revoke. Agree, Shrink, Ack, Failed, Revoke and Close still
-	// work.
+	// work. ErrCommBroken also ends operations if the World has ended with the loss of a rank (World.Resume);
+	// then Agree and Shrink fail, too.
 	ErrCommBroken = errors.New("communicator is broken")
 	// ErrCommClosed is the error of operations on a communicator after Close.
 	ErrCommClosed = errors.New("communicator was closed")
@@ -50,7 +52,7 @@ var (
 
 // CallError is the error of an operation together with the source line of the call that returned it,
 // as in "at main.go:12: send: rank 1 is down". For a nonblocking operation, this is the line of Wait
-// or Test. The field of a CallError:
+// or Test, or the line of the start if the operation could not be started. The field of a CallError:
 //
 //	Err error // what went wrong
 type CallError = callsite.Error
@@ -141,9 +143,9 @@ type BrokenError struct {
 	over           bool
 }
 
-// FailureOrigin returns the world rank whose failure broke the communicator: the rank that the cause
-// names. If the cause names no rank, it returns the world rank of the member that broke the
-// communicator.
+// FailureOrigin returns the world rank whose failure broke the communicator. If the cause has a method
+// FailureOrigin, it is the result of that method. If the World has ended with the loss of a rank, it is
+// the lost rank. Otherwise it is the world rank of the member that broke the communicator.
 func (e *BrokenError) FailureOrigin() int { return e.origin }
 
 // Error implements error.
@@ -157,10 +159,10 @@ func (e *BrokenError) Error() string {
 // Unwrap returns ErrCommBroken and the cause.
 func (e *BrokenError) Unwrap() []error { return []error{ErrCommBroken, e.Cause} }
 
-// AbortError ends the operations of ranks whose job was aborted. errors.Is and errors.As find
-// ErrAborted and the cause in it.
+// AbortError ends the operations of the ranks of Local, LocalContext or LocalRespawn after a rank has
+// called Abort or has failed. errors.Is and errors.As find ErrAborted and the cause in it.
 type AbortError struct {
-	// Rank is the rank that aborted the job.
+	// Rank is the world rank that called Abort or failed.
 	Rank int
 	// Code is the exit code that rank Rank passed to Abort; 1 if the rank failed without a call of Abort.
 	Code int

@@ -13,7 +13,7 @@ import (
 // Limits of the text that a rank prints about its peers with GORUN_EXPLAIN.
 const (
 	// explainAllMax is the size of a World up to which every peer is listed. In a larger World,
-	// only the peers with which the rank has exchanged messages are listed.
+	// only the peers with which the rank has exchanged messages or has tried to are listed.
 	explainAllMax = 8
 	// explainLinesMax bounds the number of peers in the list.
 	explainLinesMax = 16

@@ -24,7 +24,7 @@ const (
 // rails returns the rails to open: the requested adapter of the kernel, all usable adapters or none,
 // followed by iWARP over TCP as the last resort, if the host has a suitable address. missing has the
 // reasons why other adapters or TCP are not among the rails. The argument here is true if all ranks are
-// on this node.
+// on this host.
 func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
 	host := probe.System()
 	switch device := setting(bootstrap.EnvRDMADevice); {

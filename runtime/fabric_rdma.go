@@ -38,7 +38,7 @@ func (f *rdmaFabric) adapters() *kernel.Provider {
 	return kernel.New(kernel.Config{Library: f.library})
 }
 
-// packing returns the mode of compression of payload over TCP. The argument may is false if it is forbidden.
+// packing returns the mode of compression of payload over TCP. If the argument may is false, compression is forbidden.
 func packing(may bool) iwarp.Packing {
 	if may {
 		return iwarp.PackAuto
@@ -83,8 +83,8 @@ func generationID(j bootstrap.Job) string {
 	return fmt.Sprintf("%s.%d", j.ID, j.Generation)
 }
 
-// ownsAddress reports whether an address of a rank of another node is also an address of this host.
-// For ranks of this node it returns false.
+// ownsAddress reports whether an address of a rank that does not map this rank's node memory is also an
+// address of this host. For the other ranks of the node memory it returns false, even with -transport rdma.
 func (w *World) ownsAddress(rank int, a netip.Addr) bool {
 	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
 }

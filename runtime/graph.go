@@ -30,7 +30,7 @@ type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 // gets the edges that were given by the member with this number in c.
 //
 // The error is ErrRank if a rank is not in c, and ErrArgument if a weight is negative, the number of
-// weights is wrong, or the edges of a member take more than wordsMax words. In each of these cases the
+// weights is wrong, or the edges of a member take more than 1<<24 words (wordsMax). In each of these cases the
 // members whose arguments are right get ErrArgument. If reorder differs between members, the error is
 // ErrArgument at all members whose other arguments are right.
 // CreateGraphAdjacent does not detect an edge that is given at one end only. Operations over such an

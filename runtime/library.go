@@ -23,7 +23,7 @@ func (c *Comm) Oversubscribed() bool {
 func (c *Comm) Remote() bool { return c != nil && c.core.allies != nil }
 
 // Element returns nil if values of type T can be sent in messages, else an ElementTypeError
-// that names the field which cannot be sent.
+// that names the type and, if a field of the type is the reason, this field.
 func Element[T any]() error { return elementOf[T]().err }
 
 // Attribute returns the value that this communicator stores under key. If there is no value yet,

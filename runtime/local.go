@@ -249,8 +249,8 @@ func (j *localJob) present() []*World {
 	return j.worlds
 }
 
-// hangWait is how long ranks may take to return after the end of a LocalContext before
-// its report is written to standard error.
+// hangWait is how long ranks may take to return after the end of the context.Context of a LocalContext
+// before the report is written to standard error.
 const hangWait = time.Second
 
 // watch ends the job when ctx ends. The caller calls stop when all ranks have returned: then ctx has

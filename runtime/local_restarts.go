@@ -178,7 +178,7 @@ func (l *restarts) kill(rank int, cause error) bool {
 	return p != nil && p.die(cause)
 }
 
-// cut ends all processes after the job has failed.
+// cut closes the wires to all processes after the job has failed.
 func (l *restarts) cut() {
 	l.mu.Lock()
 	l.over = true
@@ -201,7 +201,7 @@ func (l *restarts) worlds() (list []*World) {
 	return list
 }
 
-// close unmaps the node memory of all generations but the first. All processes must have ended.
+// close closes the node memory of all generations but the first. All processes must have ended.
 func (l *restarts) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -75,7 +75,7 @@ func failed(session *bootstrap.Session, err error) {
 }
 
 // originator is implemented by errors that name the world rank whose failure caused them:
-// BrokenError, and the errors with which package collectives breaks a communicator.
+// BrokenError, and the MismatchError of package collectives.
 type originator interface {
 	error
 	FailureOrigin() int

@@ -122,8 +122,9 @@ func (w *World) transports() []transport.Transport {
 }
 
 // route returns the transport that reaches a rank, or a gap (see nodes.go) if no transport does.
-// The engine asks for routes after Start, when the book has arrived (see World.meet). Only if the
-// exchange of cards has failed, World.abandon makes the engine ask for routes without a book.
+// The engine asks for routes after Start, that is, after the exchange of cards (see World.meet). A Local
+// without restarts exchanges no cards. If the exchange has failed, World.abandon makes the engine ask for
+// routes without a book.
 func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:

@@ -64,7 +64,8 @@ func RecvInit[T any](c *Comm, buf []T, source, tag int) *Persistent {
 }
 
 // Start starts the operation. It fails with ErrRequest after Close, and as long as
-// Wait or Test has not returned the result of the previous start.
+// Wait or Test has not returned the result of the previous start. If the operation cannot be started for
+// another reason, such as a wrong rank, Start returns nil, and Wait or Test returns the error.
 func (p *Persistent) Start() error {
 	switch p.state {
 	case persistentStarted:

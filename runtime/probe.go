@@ -22,7 +22,8 @@ func Probe(c *Comm, source, tag int) (Status, error) {
 	return c.status(s, 1), nil
 }
 
-// Iprobe is Probe without waiting: it also reports whether there was a message.
+// Iprobe is Probe without waiting: it also reports whether there was a message. For ProcNull it reports
+// true.
 func Iprobe(c *Comm, source, tag int) (Status, bool, error) {
 	in, err := c.incoming(byteElement, nil, source, tag)
 	if err != nil || in.from.Peer == ProcNull {

@@ -81,7 +81,8 @@ func (r Request) task() *task {
 // Wait waits for the end of the operation and takes its result. The Status of a send is empty. If
 // the context.Context of the view on which the operation was started ends first, Wait cancels the
 // operation as Cancel does. It then returns the error of this context.Context. If the message has
-// already been matched, Wait returns the result instead.
+// already been matched, Wait returns the result instead. In the handler of an inline actor, Wait does not
+// wait: it cancels the operation with ErrInline. The operation of a NewRequest is not canceled and continues.
 func (r Request) Wait() (Status, error) {
 	if r.operation.Zero() {
 		return r.early()
@@ -199,6 +200,6 @@ func untaken(err error) error {
 	return err
 }
 
-// emptyStatus is the Status of a zero Request, of a Request whose result was taken, and of a
-// send.
+// emptyStatus is the Status of a zero Request, of a Request whose result was taken, of a send, and
+// of a NewRequest.
 var emptyStatus = Status{Source: AnySource, Tag: AnyTag, size: 1}

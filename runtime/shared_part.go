@@ -10,8 +10,8 @@ type part struct {
 	users []int   // world ranks by index of the member, -1 for this rank and for members on other nodes
 }
 
-// unused reports whether every user has called Close or has ended. The argument gone has the world
-// ranks whose processes have ended.
+// unused reports whether every user has called Close or has ended. The argument gone is the
+// field gone of memory.
 func (p part) unused(gone map[int]bool) bool {
 	for i, rank := range p.users {
 		if rank < 0 || gone[rank] {

@@ -18,8 +18,8 @@ import (
 //	credit  kind (8 bits), number of the stream (32 bits), values and bytes taken so far (64 bits each)
 //
 // The sender numbers its streams. Only the first frame of a stream has the tag of the stream. The tags of the other
-// frames and of the credits contain the number. So a Stream that waits for a first frame receives no frame of
-// another stream, and streams from one rank to another may have the same tag at the same time.
+// frames and of the credits contain the number. So a Stream that waits for a first frame never receives a later frame
+// of another stream, and streams from one rank to another may have the same tag at the same time.
 //
 // Each stream has one last frame, and each stream whose first frame was received has one last credit. A rank that
 // leaves a stream early still has to receive the frames or credits up to the last one, see leftovers.
@@ -78,7 +78,8 @@ type outflow struct {
 	to     engine.Match // of the first frame
 	number uint32
 	opened bool // the first frame was sent
-	// last is true once the send of a last frame has begun. over is true once a last frame was sent.
+	// last is true once the method transmit has begun to send a last frame. over is true once a last frame was sent, or
+	// once the method lost has started to send one.
 	last, over bool
 	// credit is the receive of the next credit into room. It is under way while state is creditMore.
 	credit Request

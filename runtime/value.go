@@ -136,9 +136,9 @@ func unsent[T any](op string, dest, tag int, cause error) error {
 }
 
 // RecvValue receives a value that SendValue has sent, of any length. source and tag may be AnySource and
-// AnyTag. From ProcNull the value is zero. If the message has a value of another type or is not
-// a value, the error is a ValueError whose cause is a TypeMismatchError. This rank owns the memory of
-// the value.
+// AnyTag. From ProcNull the value is zero. If the message has a value of another type, or elements
+// of a type other than byte, the error is a ValueError whose cause is a TypeMismatchError. If it has bytes that are not
+// a value, the error is a ValueError with another cause. This rank owns the memory of the value.
 func RecvValue[T any](c *Comm, source, tag int) (T, Status, error) {
 	var v, zero T
 	m, err := Mprobe(c, source, tag)

@@ -74,7 +74,8 @@ func collect(errs []error, requests []Request) []error {
 // WaitAny waits until one of the requests is complete, returns its index and result, and sets it to
 // the zero Request. It skips requests that are zero or whose result was taken. If it skips all, it
 // returns Undefined. If the context.Context of the first request that it does not skip ends,
-// WaitAny returns with an error and the index Undefined, and changes no request.
+// WaitAny returns with an error and the index Undefined, and changes no request. In the handler of an inline
+// actor, it does the same with ErrInline if no request is complete.
 func WaitAny(requests []Request) (int, Status, error) {
 	var first *Comm
 	for i, r := range requests {

@@ -37,9 +37,11 @@ type World struct {
 	tasks atomic.Uint32
 	// streams counts the streams that the rank sends.
 	streams atomic.Uint32
-	// book has the cards of all ranks; nil before they have arrived, and in a job of one node.
+	// book has the cards of all ranks. It is nil before they have arrived, in a job of one node, and in a Local
+	// without restarts.
 	book atomic.Pointer[bootstrap.Book]
-	// session is the connection to the node agent, nil in a Local without restarts.
+	// session connects the rank with the agent of its node or, in LocalRespawn, with the type restarts. It is nil in a
+	// Local without restarts.
 	session *bootstrap.Session
 	// local is the job of a rank of Local, nil for a rank that is a process. life is the
 	// localProcess of a rank of LocalRespawn, else nil.
@@ -216,7 +218,8 @@ func (w *World) abort(code int, reason string, why error) {
 }
 
 // Close leaves the job. It waits until every rank has called Close or was lost, because a peer may
-// still read this rank's memory. The World cannot be used afterwards. Main and Local call Close. A further
+// still read this rank's memory. In a Local, it also stops waiting when a rank has failed. The World cannot be used
+// afterwards. Main and Local call Close. A further
 // call returns the result of the first call. After Resume, Close of any World of the process closes the
 // newest World.
 func (w *World) Close() error {

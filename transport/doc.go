@@ -28,8 +28,9 @@
 //   - The engine calls all methods of a Transport and its Endpoints under one lock of the engine.
 //     So no two of these methods run concurrently, except where the comment of a method permits it.
 //   - The transport reports a lost peer once, by Handler.Down. Before the transport calls
-//     Handler.Down, the operations in flight to the peer complete with an error that is ErrPeerDown
-//     (errors.Is). Later operations return an error that is ErrPeerDown.
+//     Handler.Down, all operations in flight to the peer complete. Those that have not succeeded
+//     complete with an error that is ErrPeerDown (errors.Is). Later operations return an error that
+//     is ErrPeerDown.
 //   - A peer that called Close is not lost, so the transport does not call Handler.Down for this
 //     peer. Messages that the peer sent before Close still arrive. A Send to the peer returns an
 //     error that is ErrClosed. But as long as the lane to the peer has room, the transport may

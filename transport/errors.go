@@ -19,17 +19,19 @@ var (
 	// ErrClosed means that this rank or the peer has closed its transport.
 	ErrClosed = errors.New("transport is closed")
 	// ErrDamaged means that memory or a stream shared with a peer has contents that a correct peer
-	// never writes. The lane of that peer cannot be used any more. Other peers are not affected.
+	// never writes. The lane of that peer cannot be used any more. Other peers are not affected, unless
+	// the damaged memory is the inbox of package shm, which all peers write.
 	ErrDamaged = errors.New("shared state is damaged")
 	// ErrTooLong means that a message exceeds Caps.MaxEager.
 	ErrTooLong = errors.New("message exceeds the eager limit")
-	// ErrBadKey means that a Key does not name exposed memory, or names fewer bytes than the
-	// operation accesses.
+	// ErrBadKey means that a Key does not name exposed memory, that it names fewer bytes than the
+	// operation accesses, that the memory is not exposed for this operation, or that the word of a
+	// FetchAdd is not aligned.
 	ErrBadKey = errors.New("key names no exposed memory of that length")
 )
 
-// OpError is the error of one operation. The transport creates the OpError at the place where the
-// operating system or the peer reports the error.
+// OpError is the error of one operation. The transport creates the OpError where it detects the
+// error, or where the operating system or the peer reports the error.
 type OpError struct {
 	// Op is the operation: "send", "get", "put", "connect", "poll", ...
 	Op string

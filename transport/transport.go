@@ -39,7 +39,8 @@ type Caps struct {
 	// It is then better if waiting messages share one Send.
 	CostlySend bool
 	// MaxReads is the largest number of Gets that may be in flight to this peer (with RDMA
-	// the negotiated initiator depth, ORD). 0 means that Get is impossible.
+	// the negotiated initiator depth, ORD; in package shm, Puts and FetchAdds also count). 0 means
+	// that Get is impossible.
 	MaxReads int
 }
 
@@ -112,13 +113,15 @@ type Transport interface {
 	// Disarm cancels Arm. It may be called when the transport is not armed.
 	Disarm()
 	// Expose makes b accessible to peers for the operations in access. Any other operation on b
-	// fails with ErrBadKey and accesses no memory. There is one exception: the whole of an arena
-	// may always be accessible to peers. The caller must keep b reachable until Conceal. If access
+	// fails with ErrBadKey and does not change b. There are two exceptions: the whole of an arena
+	// may always be accessible to peers, and package shm checks only a limited number of exposures
+	// at a time (see listed in package shm). The caller must keep b reachable until Conceal. If access
 	// is only AccessRead, the caller must not change b until Conceal, because Expose may copy b, and
 	// peers then read the copy.
 	Expose(b []byte, access Access) (Key, error)
-	// Conceal ends an Expose. When it returns nil, no peer accesses the memory any more. An error
-	// says why a peer may still access the memory.
+	// Conceal ends an Expose. When it returns nil, no peer accesses the memory any more (for the
+	// exceptions in package shm, see its Conceal). An error says why a peer may still access the
+	// memory.
 	Conceal(k Key) error
 	// MarkDown tells the transport that the process of this peer has ended, for example that the
 	// node agent has reaped the process. The engine also calls MarkDown when it gives the peer
@@ -131,8 +134,8 @@ type Transport interface {
 
 // Endpoint is a rank's access to one peer.
 type Endpoint interface {
-	// Caps returns the capabilities. They may change, for example when a connection is established,
-	// so the caller has to call Caps for each choice of a protocol.
+	// Caps returns the capabilities. They may change, for example when a connection is established.
+	// The engine calls Caps until Send has accepted a first message, and does not notice later changes.
 	Caps() Caps
 	// Send copies header and payload into the lane. If there is no room, Send returns ErrAgain and
 	// has no effect. If the payload exceeds Caps.MaxEager, Send returns ErrTooLong. The transport may

@@ -3,7 +3,8 @@
 //
 //	gorun -np 8 -on-failure continue ./bench/survive
 //
-// Agree and Shrink are the mean times of many calls, at the slowest rank. Revoke is the median of 21 times.
+// Agree and Shrink are the mean times of many calls, at the slowest rank. Shrink includes the Close of the
+// communicator that the call has made. Revoke is the median of 21 times.
 // Each is the time from the call of Revoke until the receives of all other ranks have ended. Detect is the
 // time from just before the kill until a receive from any source has returned an error at all survivors.
 // "Agree after" is the time of the Ack and the Agree that follow the detection. "Shrink after" is the time

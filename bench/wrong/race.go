@@ -6,7 +6,7 @@ import (
 )
 
 // races contains programs whose result depends on which rank or goroutine is faster (message race,
-// global and local concurrency).
+// global concurrency).
 var races = []program{
 	{name: "two goroutines in one communicator's collectives", finds: `communicator is in use`, run: func(c *runtime.Comm) error {
 		ended := make(chan error, 2)

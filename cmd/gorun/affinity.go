@@ -74,7 +74,8 @@ func bindProcess(pid int, cpus []int) error {
 }
 
 // ownID returns the ID that a thread has in its own PID namespace. status is the name of the thread's status file
-// (proc(5)). The line NSpid of the file has the IDs of the thread, that of its own namespace last.
+// (proc(5)). The line NSpid of the file lists the IDs of the thread in nested PID namespaces. The last of them is the
+// ID in the thread's own namespace.
 func ownID(status string) (int, error) {
 	ids, err := procField(status, "NSpid")
 	switch {

@@ -50,7 +50,7 @@ type agent struct {
 	programs []*app
 	paths    []string // paths of the executables of programs on this host
 	place    int
-	ending   atomic.Bool // true while the agent kills the processes of the job
+	ending   atomic.Bool // set before the agent kills the processes of the job at the end of the job; never reset
 
 	mu sync.Mutex // guards node.ranks, and the fields of a rank that change when the rank ends
 }

@@ -79,8 +79,8 @@ func (a *agent) start(p link.Plan) error {
 }
 
 // planned makes the ranks of a plan without starting them, and returns the ranks and their numbers. It returns
-// an error if a working directory does not exist on this machine. Otherwise, exec would report a missing
-// program.
+// an error if a working directory does not exist on this machine. Without this check, exec would report a
+// missing program.
 func (a *agent) planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
 	for _, g := range p.Programs {
 		args := link.Strings(g.Args)

@@ -205,7 +205,7 @@ func (b *branches) launch(c *exec.Cmd) error {
 
 // copy sends a stream of a command to the launcher, no faster than the connection takes it. The stream is read by
 // the parameter from, whose source is the parameter pipe. At the end, copy closes the pipe. After the deadline of
-// the pipe, copy sends only what the pipe contains.
+// the pipe, copy sends only what the pipe contains, and stops after outputBufferBytes.
 func (b *branches) copy(k link.Kind, number int, from io.Reader, pipe *os.File) {
 	defer func() { _ = pipe.Close() }()
 	buf := make([]byte, link.ChunkBytesMax)

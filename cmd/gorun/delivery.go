@@ -59,8 +59,8 @@ func (j *job) copyFiles(kept []*host) error {
 	return err
 }
 
-// sendFile sends file i to the host's agent. The parameter to lists the hosts that get the file through this
-// agent, and may include this host itself. sendFile sends no faster than the slowest of these hosts receives.
+// sendFile sends file i to the host's agent. The parameter to lists this host and the hosts that get the file
+// through its agent. sendFile sends no faster than the slowest of these hosts receives.
 func (h *host) sendFile(i int, to []*host) error {
 	f := h.job.files
 	packed, err := f.pack(i)

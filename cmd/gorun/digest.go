@@ -114,11 +114,11 @@ func released(version string) bool {
 func platform() string { return goruntime.GOOS + "/" + goruntime.GOARCH }
 
 // files has the files of this machine that are compared with the files of the hosts: the programs, and gorun
-// itself if its version does not identify its code.
+// itself if its version does not identify its code or -copy is given.
 type files struct {
 	paths   []string
 	digests []link.Digest
-	own     link.Digest   // digest of gorun; zero if the version identifies gorun's code
+	own     link.Digest   // digest of gorun; zero if the version identifies gorun's code and -copy is not given
 	ready   chan struct{} // closed when digests and own are set
 
 	packing sync.Mutex     // guards packed

@@ -58,8 +58,9 @@ type hang struct {
 	// shown is true after a deadlock was reported.
 	shown bool
 	// stall fires when the launcher has to check for a stall. A job is stalled if Doing.Quiet of every rank that has
-	// not finished is at least the time of -stall. stall is nil while no rank is known to wait. stalling is true
-	// while the launcher asks the ranks for this check.
+	// not finished is at least the time of -stall. stall is nil while no rank is known to wait, and after the message
+	// about a stall until a rank next reports by itself. stalling is true while the launcher asks the ranks for this
+	// check.
 	stall    <-chan time.Time
 	stalling bool
 }
@@ -110,7 +111,7 @@ func (j *job) suspect() {
 	h.suspecting = j.ask() > 0
 }
 
-// left reports whether a rank has left the job with Finalize.
+// left reports whether a rank has left the job with Finalize and its end was not recorded yet (Server.Gone).
 func (j *job) left(rank int) bool { return j.server.State(rank) == bootstrap.RankFinalized }
 
 // stallEnded asks the ranks for reports, in order to check for a stall.

@@ -97,8 +97,8 @@ func newID() string {
 	return fmt.Sprintf("%d-%x", os.Getpid(), salt[:4])
 }
 
-// launch runs the job and returns its exit code. If another gorun has to run the job, args is its command
-// line.
+// launch runs the job and returns its exit code. If another gorun has to run the job, args is the command line
+// of that gorun.
 func (j *job) launch(args []string) (code int, err error) {
 	if j.opts.dryRun {
 		return 0, j.dryRun()

@@ -47,7 +47,8 @@ func (n *node) assign(ranks []*rank, bind placement.Kind) {
 }
 
 // bindRanks assigns processors to each rank. With -bind-to core, bindRanks chooses processors to which no other
-// job has bound a rank. It reserves these processors until this process ends.
+// job has bound a rank, and reserves them until this process ends. If processors cannot be reserved on this
+// machine, bindRanks prints a warning and binds the ranks without a reservation.
 func (n *node) bindRanks() error {
 	machine := n.machine
 	if n.bind == placement.Core {
@@ -70,7 +71,8 @@ func (n *node) bindRanks() error {
 // contained returns true if this process has to run the ranks. Otherwise contained has run another gorun in a
 // PID namespace, which has run the ranks, and returns the exit code of that gorun. args is the command line
 // of the other gorun. If the other gorun was started and its exit code is not known, contained returns an error
-// and here is false, because the other gorun may have run the ranks. contained is called after guard.
+// and here is false, because the other gorun may have run the ranks. The same applies if the other gorun could
+// not be started and containEnv is set. contained is called after guard.
 func (n *node) contained(args []string) (here bool, code int, err error) {
 	if _, ok := n.contain.(outside); !ok {
 		return true, 0, nil

@@ -8,7 +8,7 @@ type chunk struct {
 	source *source
 	data   []byte // nil at the end
 	failed bool   // data is the error with which the rank ended
-	again  bool   // failed is true, and another rank has reported the same error before
+	again  bool   // failed is true, and data is not written, because another rank has reported the same error
 	late   bool   // the chunk announces a new source and has no data
 	// next is the process whose output follows, if an agent has started a rank again. The chunk has no source.
 	next *origin

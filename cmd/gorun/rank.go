@@ -60,7 +60,8 @@ type rank struct {
 	said      *bootstrap.Event // the error that it reported before its end, nil for none
 }
 
-// running reports whether the rank was started and has not been reaped.
+// running returns true if the rank has a process, or its agent was told to start one, and the rank has neither been
+// reaped nor lost with its host.
 func (r *rank) running() bool { return (r.pid > 0 || r.starting) && r.ended.IsZero() }
 
 // drained reports whether all frames of the rank have been read.

@@ -101,8 +101,9 @@ func (in *inner) close() {
 	in.leaveForeground()
 }
 
-// passAll passes signals on to the gorun inside, or kills it if it does not handle them yet. A process 1 of a PID
-// namespace that does not handle a signal ignores it.
+// passAll passes signals, except SIGPIPE, on to the gorun inside. If the gorun inside does not handle signals yet,
+// passAll kills it at a SIGINT, SIGTERM or SIGHUP, and passes no other signal on, because process 1 of a PID
+// namespace gets no signal for which it has no handler, except SIGKILL and SIGSTOP (pid_namespaces(7)).
 func (in *inner) passAll(sigs <-chan os.Signal) {
 	for sig := range sigs {
 		s, ok := sig.(syscall.Signal)

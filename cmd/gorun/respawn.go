@@ -30,7 +30,7 @@ const (
 // restarts is the state of a job whose ranks are started again after a loss.
 type restarts struct {
 	spawner *spawner // of this machine; nil if the job has hosts, or does not start ranks again
-	count   int      // restarts of the job, one for each loss
+	count   int      // restarts of the job; one restart may replace several lost ranks
 	// generation is the number of the generation of a job on hosts. It exceeds count if ranks had
 	// to wait for a host.
 	generation int
@@ -161,7 +161,8 @@ func (j *job) final(lost []*rank) error {
 	return nil
 }
 
-// again prepares a rank for its next start, after its process has ended in a generation.
+// again prepares a rank, whose process has ended, for its next start. generation is the last generation of the job in
+// which that process was the rank.
 func (r *rank) again(generation int) {
 	before := r.incarnation()
 	before.generation = generation

@@ -21,9 +21,9 @@ type heldPipe struct {
 	fd    int
 }
 
-// addSpare starts a process of a program that waits on this node. The process is bound to processors only when
-// it takes the place of a rank, because it then gets the processors of this rank. Its GOMAXPROCS is the
-// smallest share of processors (Binding.Share) of the node's ranks, unless the user has set GOMAXPROCS.
+// addSpare starts a spare of a program on this node. The spare is bound to processors only when it takes the
+// place of a rank, because it then gets the processors of this rank. Its GOMAXPROCS is the smallest share of
+// processors (Binding.Share) of the node's ranks, unless the user has set GOMAXPROCS.
 func (s *spawner) addSpare(a *app, path string) error {
 	share := len(s.node.cpus)
 	for _, r := range s.node.ranks {

@@ -32,7 +32,7 @@ type splitter struct {
 	held  []byte                                 // the start of a line, held back
 	since time.Time                              // when held became non-empty
 	last  time.Time                              // when held last grew
-	stall time.Duration                          // how long gorun has not read the stream since the time in last
+	stall time.Duration                          // how long gorun has not read the stream since the time in since
 	out   []byte                                 // reused for results
 }
 

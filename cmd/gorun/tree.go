@@ -226,8 +226,8 @@ func (t tunnel) Close() error {
 	return nil
 }
 
-// sort passes each frame that comes over the link to the host that has sent it, until the link
-// ends.
+// sort passes each frame that comes over the link to the host that has sent it. It returns after the agent's
+// KindDone, or when the link ends.
 func (h *host) sort() {
 	ended := make([]bool, len(h.below))
 	for {

@@ -22,7 +22,8 @@ type failure struct {
 	// "", the final text contains told in place of the details.
 	told string
 	then string // why the rank was not started again; printed after how
-	// lost is the rank that ended, if the other ranks have continued after the failure.
+	// lost is the rank that ended, if the other ranks have continued after the failure. After the loss of a host,
+	// lost is nil.
 	lost *rank
 	// ended are the ranks that have ended with this failure. cause is the rank that they report as lost, or
 	// nil.
@@ -117,7 +118,7 @@ func (v *verdict) code() int {
 // tailLinesMax is how many lines of a rank's standard error are repeated.
 const tailLinesMax = 10
 
-// text returns the text that gorun prints at the end of a job, or "" after success.
+// text returns the text that gorun prints at the end of a job, or "" after success or if silent is true.
 func (v *verdict) text(j *job) string {
 	if v.silent || (v.first == nil && v.timeout == 0) {
 		return ""

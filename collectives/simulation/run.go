@@ -12,7 +12,7 @@ import (
 type (
 	// Model describes a network of nodes and their processors. Times are in nanoseconds.
 	Model = virtual.Model
-	// Level has the costs of messages within a node, or between nodes.
+	// Level has the costs of messages between ranks of a processor, of a node, or of different nodes.
 	Level = virtual.Level
 	// Segment has the costs of messages of a range of lengths.
 	Segment = virtual.Segment

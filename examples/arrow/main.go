@@ -1,7 +1,8 @@
 // Command arrow builds a record batch of Apache Arrow at rank 0. Every rank reads the batch and passes it on
-// to the next rank. Between ranks of a node, the batch is not copied, because package arena allocates Arrow's
-// memory in a rank's arena. All ranks of the node can read this arena, so that only the offset of the memory
-// is sent.
+// to the next rank. Package arena allocates Arrow's memory in a rank's arena, which all ranks of the node can
+// read. For this reason, rank 0 sends to a rank of its node only the offset of the memory, and the batch is not
+// copied. A rank that has received the batch in this way copies it to its own arena before it sends it on,
+// because the memory belongs to another rank.
 //
 //	gorun -np 2 . -mib 64
 package main

@@ -51,8 +51,8 @@ func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	return centres, nil
 }
 
-// apart chooses k points. Each further point is the one with the largest distance from the points that were
-// already chosen. If there are fewer than k points, apart returns no point.
+// apart chooses k points. The first point is points[0]. Each further point is the one whose distance from the
+// nearest chosen point is the largest. If there are fewer than k points, apart returns no point.
 func apart(points [][]float64, k int) [][]float64 {
 	var centres [][]float64
 	for len(points) >= k && len(centres) < k {

@@ -59,8 +59,8 @@ const (
 )
 
 // Caller returns the line at which the program called into gorun, as in "main.go:12", and the function that
-// contains the line. Both are taken from the innermost frame that belongs to neither gorun nor protoactor.
-// stack is a result of goruntime.Callers. For a goroutine that belongs to gorun, Caller returns "".
+// contains the line. Both are taken from the innermost frame that belongs to neither gorun nor protoactor (see
+// isInside). stack is a result of goruntime.Callers. For a goroutine that belongs to gorun, Caller returns "".
 func Caller(stack []uintptr) (line, function string) { return caller(stack, "", "") }
 
 // futureMethods is the prefix of the names of the functions that wait for the answer to a request

@@ -36,8 +36,8 @@ type Operation struct {
 	// Tag is the tag of a message, or -1 for any tag. For an operation of a library, Tag is the number of the
 	// call.
 	Tag int `json:"tag"`
-	// Bytes is the length of the message. For a receive that has not ended, Bytes is the length of the
-	// buffer.
+	// Bytes is the length of the message or, for an operation of a library, the length that the library states.
+	// For a receive that was recorded before it ended, Bytes is the length of the buffer, also after the end.
 	Bytes int64 `json:"bytes"`
 	State State `json:"state"`
 	// Began is the time at which the operation began. Changed is the time at which the operation entered its

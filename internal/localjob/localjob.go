@@ -1,6 +1,7 @@
 // Package localjob runs the ranks of a runtime.Local over a network that the caller provides. The caller is
-// the simulator (package simulate). If these functions were in package runtime, they would be in the API of
-// every program. If they were in an internal package of runtime, the simulator could not import them.
+// the simulator (package simulate). If the declarations of this package were in package runtime, they would be
+// in the API of every program. If they were in an internal package of runtime, the simulator could not import
+// them.
 package localjob
 
 import (

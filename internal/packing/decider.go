@@ -10,7 +10,7 @@ const (
 	Auto Mode = iota
 	// Never sends payload uncompressed.
 	Never
-	// Always compresses every piece that becomes shorter.
+	// Always compresses every piece of at least Limits.Min bytes that becomes shorter by at least an eighth.
 	Always
 )
 

@@ -15,8 +15,8 @@
 //
 // The job runs in a bubble of testing/synctest, whose clock advances when every goroutine is blocked. One
 // goroutine of the network executes the events, one at a time. Before the next event, this goroutine lets all
-// other goroutines run until they block. No two events of an ordered pair of ranks (type pair) have the same
-// time. For these reasons, ranks influence each other only through the order of the events, and the run of a
+// other goroutines run until they block. The order of the events is total, even if events have the same time
+// (type event). For these reasons, ranks influence each other only through this order, and the run of a
 // rank with one goroutine repeats exactly. Go's scheduler determines the order in which the goroutines of one
 // rank run. To make this order repeatable, RunSeeds and the tests set GOMAXPROCS to 1, and Run disables garbage
 // collection. Go fires timers of a bubble that expire at the same time in random order (timerWhen.less in

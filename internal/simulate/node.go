@@ -131,7 +131,8 @@ func (d *node) Close() error {
 	return nil
 }
 
-// noticed is the longest time until the other ranks notice that a rank has called Abandon.
+// noticed is the longest time from the arrival of the last message of a rank that has called Abandon until
+// another rank notices the loss.
 const noticed = 10 * time.Millisecond
 
 // errLeft is the cause of the loss that the other ranks notice after Abandon, because their connections to

@@ -38,7 +38,7 @@ func (r *record) add(at time.Duration, format string, args ...any) {
 	r.events++
 }
 
-// settle sorts the lines in now, and adds them to the hash, the trace and the tail.
+// settle sorts the lines of the newest time, and adds them to the hash, the trace and the tail.
 func (r *record) settle() {
 	slices.Sort(r.lines)
 	for i, line := range r.lines {

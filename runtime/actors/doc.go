@@ -84,8 +84,8 @@
 // only those of the types []byte, string and *runtime.Message count their length, too. Beyond these bounds
 //
 //   - a Tell of an actor does not block. The message waits in the sending actor's outbox, and that
-//     actor does not run until its outbox is empty. If the outbox exceeds Config.Outbox bytes,
-//     further messages become dead letters with the reason ErrMailboxFull;
+//     actor does not run until its outbox is empty. A further message that would make the outbox
+//     exceed Config.Outbox bytes becomes a dead letter with the reason ErrMailboxFull;
 //   - a Tell of any other goroutine waits.
 //
 // A router, or the PID of an actor of SpawnAmong, forwards the messages of other ranks at once. If a
@@ -97,8 +97,8 @@
 //
 // A rank that has not called Of stores messages for its actors, up to 4 MiB and for 30 s. Messages
 // beyond 4 MiB become dead letters at their senders with the reason ErrNoActors. After 30 s, all
-// stored messages become such dead letters, and so do all later messages until the rank calls Of. During
-// this time senders do not block, and watches end.
+// stored messages become such dead letters, and so do all later messages until the rank calls Of. While
+// the rank refuses messages, their senders do not block, and a Watch is answered by Terminated.
 //
 // Probes find actors that wait for each other in a cycle. Such actors run although their outboxes are
 // not empty. So a cycle never hangs. If the outboxes overflow, messages are lost as dead letters.
@@ -110,9 +110,10 @@
 // A message that cannot be delivered is published in the EventStream twice: as a *DeadLetter with its
 // Reason, and as protoactor's DeadLetterEvent. If the message is a request, its RequestFuture ends
 // with actor.ErrDeadLetter. The RequestFuture ends in the same way if the answer cannot be encoded.
-// An undelivered *runtime.Message is released after the events were published. A message to an actor of this
-// rank that does not exist or has ended is published only as protoactor's event, unless the message has waited
-// for the actor (see Addresses). If it is a *runtime.Message, it is released one second later.
+// An undelivered *runtime.Message is released after the events were published. If a rank sends a message to
+// an actor of its own that does not exist or has ended, the message is published only as protoactor's event,
+// unless it has waited for the actor (see Addresses). If it is a *runtime.Message, it is released one second
+// later.
 //
 // Config.Logger gets a log line for each dead letter and for each panic of an actor, at most ten lines
 // a second in all. The line for a panic contains its source lines. The default Logger writes to

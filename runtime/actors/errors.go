@@ -19,8 +19,9 @@ var (
 	ErrUnknownActor = errors.New("no actor of that name appeared")
 	// ErrStopped is the reason if the actor stopped before it received the message.
 	ErrStopped = errors.New("the actor has stopped")
-	// ErrMailboxFull is the reason if both the receiver's mailbox and the sender's outbox are full. It is also the
-	// reason if the messages of this rank that wait for an actor that does not exist yet exceed Config.Mailbox.
+	// ErrMailboxFull is the reason if the message has to wait for space in the receiver's mailbox, or for credit of
+	// a receiver at another rank, and the sender's outbox has no space for it. It is also the reason if the messages
+	// of this rank that wait for an actor that does not exist yet exceed Config.Mailbox.
 	ErrMailboxFull = errors.New("mailbox and outbox are full")
 	// ErrNoRank is the reason if the address names no rank of this World.
 	ErrNoRank = errors.New("no such rank")
@@ -46,7 +47,7 @@ type DeadLetter struct {
 	// Message is the undelivered message, or nil if this rank does not have it any more. A
 	// *runtime.Message is released when the event has been published.
 	Message any
-	// Sender is the actor that expects an answer, or nil.
+	// Sender is the PID of the actor or future that expects an answer, or nil.
 	Sender *actor.PID
 	// Reason is the error that prevented the delivery, for example ErrStopped.
 	Reason error

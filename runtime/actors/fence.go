@@ -14,8 +14,9 @@ import (
 // the answer together with the timeout error, or half of a value.
 //
 // The replacement happens before a request is put into a mailbox of this package or leaves the rank,
-// so that no answer can arrive earlier. A request for a nonexistent actor of this rank gets no fencedFuture:
-// unless the request waits for the actor (pendingProcess), it is answered before RequestFuture returns.
+// so that no answer can arrive earlier. If a request goes to an actor of this rank that does not exist, and does
+// not wait for this actor (pendingProcess), it is answered before RequestFuture returns. Such a request needs no
+// fencedFuture.
 type fencedFuture struct {
 	s      *System
 	future actor.Process

@@ -37,9 +37,8 @@ func (s *System) Explain() []string {
 
 // Actors lists the actors and routers that live on this rank, children after their parents. The list
 // contains the actors of the program, of this package (such as "$names") and of the rank's connections. If an
-// actor has a custom mailbox, only its ID and its kind are known. Actors visits every actor, and waits for
-// the engine. If an inline actor, which must not wait, calls Actors, the list does not have the states of
-// the connections' actors.
+// actor has a custom mailbox, only its ID and its kind are known. Actors visits every actor, and takes the
+// engine's lock. After the engine was closed, the list does not have the states of the connections' actors.
 func (s *System) Actors() []Actor {
 	all := s.world.TransportActors()
 	known := make(map[string]bool, len(all))

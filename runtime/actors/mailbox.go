@@ -34,7 +34,7 @@ type mailbox struct {
 	systems   atomic.Int32  // length of system
 	reprieve  atomic.Int32  // number of messages that the actor may handle although its outbox is not empty
 	outbox    atomic.Int64  // bytes in the actor's outbox
-	fullAt    atomic.Uint64 // posted when a sender last began to wait, or at a later refill; 0 if no sender waits
+	fullAt    atomic.Uint64 // value of posted when a sender last began to wait, or at a later refill; 0 if none waits
 	restarts  atomic.Int32
 	replaced  atomic.Bool // a later actor or router has the name of this actor, which is stopping or has stopped
 	// mu guards system and overflow.
@@ -56,7 +56,7 @@ type mailbox struct {
 	// and left counts the messages of all ranks.
 	taken         uint64
 	left          uint64
-	batch         []item // messages that were removed from user; those before the index at are handled
+	batch         []item // messages that were removed from user; the messages in batch[:at] are handled
 	at            int32
 	lent          bool // batch belongs to the caller of accept
 	pendingCredit pendingCredit
@@ -180,9 +180,9 @@ func (m *mailbox) postArrived(i item) {
 
 // accept takes messages of another rank, for which the mailbox always has space. The serving
 // goroutine calls accept, and may reuse items afterwards. If the actor is inline and idle, it handles
-// the messages at once. If the actor belongs to a worker and is idle, the serving goroutine leaves
-// Serve and runs the actor itself. The serving goroutine does so only if it can leave Serve and has
-// no other actor to run.
+// the messages at once. If the actor belongs to a worker and is idle, accept stores it in p.next, so
+// that the serving goroutine may leave Serve and run the actor itself (see inbound.work). accept does
+// so only if the serving goroutine can leave Serve and p.next is nil; otherwise a worker runs the actor.
 func (m *mailbox) accept(items []item, p *inbound) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {

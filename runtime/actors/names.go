@@ -90,7 +90,7 @@ func (t *nameTable) remove(n string) {
 	}
 }
 
-// removeAll removes all names of an actor that keep does not contain.
+// removeAll removes the names of an actor, except those in the set keep.
 func (t *nameTable) removeAll(pid *actor.PID, keep map[string]bool) {
 	for _, n := range slices.Clone(t.by[name(pid)]) {
 		if !keep[n] {
@@ -107,8 +107,8 @@ type names struct {
 	kept nameTable    // names for which this rank is the keeper
 	own  nameTable    // names of this rank's actors
 	down map[int]bool // lost ranks, as reported by rankLost
-	// late holds the names that were registered for a PID which the names actor was already watching. The watched
-	// actor may be an earlier actor with this PID than the actor that got the name.
+	// late holds the names that were registered for a PID which the names actor was already watching. That watch
+	// may be of an earlier actor with the same PID, and not of the actor that got the name.
 	late map[string]bool
 }
 

@@ -43,8 +43,8 @@ func (in *receiveStream) due() uint32 {
 	return engine.StreamWindow/2 - min(returned, engine.StreamWindow/2)
 }
 
-// actorOverhead is the credit that every message consumes in addition to its bytes. It is
-// approximately the memory, in bytes, that a waiting message takes at the receiver.
+// actorOverhead is the credit that a message of the program in a stream consumes in addition to its
+// bytes. It is approximately the memory, in bytes, that a waiting message takes at the receiver.
 const actorOverhead = 128
 
 // costOf returns the credit that a message of n bytes consumes: at most a quarter of the window. This

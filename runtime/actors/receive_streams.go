@@ -18,11 +18,12 @@ type receiveStream struct {
 	number uint32 // the number of the stream
 	name   string // the name of the receiving actor
 
-	// returned is the total credit of the messages that the actor has taken, or that became dead letters.
-	// told is the value of returned that was last reported to the sender. Both wrap around.
+	// returned is the total credit of the messages that an actor has taken, that were passed to a Process
+	// without a mailbox of this package, or that became dead letters. told is the value of returned that
+	// was last reported to the sender. Both wrap around.
 	returned, told atomic.Uint32
-	// settling is 0 if the sender does not wait for a report. Otherwise it is settlingBit plus the
-	// value of returned for which the sender waits.
+	// settling is 0 until the sender first requests a report. From then on it is settlingBit plus the
+	// value of returned at which the last requested report is due.
 	settling atomic.Uint64
 	// existed is true if the actor exists or has existed.
 	existed atomic.Bool
@@ -98,7 +99,7 @@ func (in *receiveStream) flowing() *mailbox {
 	return to
 }
 
-// settlingBit is set in receiveStream.settling while the sender waits for a report.
+// settlingBit is set in receiveStream.settling when the sender has requested a report.
 const settlingBit = 1 << 32
 
 // repay returns credit to the stream. It reports to the sender in two cases: half of the window has

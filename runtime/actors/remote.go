@@ -67,7 +67,8 @@ func (r *remote) SendUserMessage(pid *actor.PID, message any) {
 	r.send(pid, message, "")
 }
 
-// openStream returns the stream to the actor. The first call makes the stream.
+// openStream returns the stream to the actor. If there is none, because this is the first call or the peer has
+// refused a message of the last stream, openStream makes it.
 func (r *remote) openStream() (*engine.Stream, error) {
 	if l := r.stream.Load(); l != nil {
 		return l, nil

@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// senders is a cache of the PIDs of recent senders of other ranks. Its key is the bytes of a message
-// head (codec.Head) that contains only the sender. Messages of one sender share a PID, so that the PID
-// and its Process are made once.
+// senders is a cache of the PIDs of recent senders of other ranks. Its key is the sender's rank and the
+// bytes of a message head (codec.Head) that contains only the sender. Messages of one sender share a
+// PID, so that the PID and its Process are made once.
 type senders [256]struct {
 	from int
 	head string

@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers the arrivals and executes the tasks of other goroutines (deferredTask). The field next may
-// then hold an actor of a worker. If no other actor of a worker has become runnable, the serving
-// goroutine leaves Serve to run the actor in next.
+// work delivers the arrivals and executes deferred tasks (deferredTask). The field next may then hold an
+// actor of a worker. If no other actor of a worker and no other goroutine may have become runnable, the
+// serving goroutine leaves Serve to run the actor in next.
 func (p *inbound) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()

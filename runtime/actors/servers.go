@@ -33,8 +33,8 @@ type servers struct {
 	resting atomic.Int32
 }
 
-// errServing ends the waits for other ranks if an unrecovered panic or runtime.Goexit ends the serving
-// goroutine.
+// errServing is the error with which the waits for other ranks end if an unrecovered panic or
+// runtime.Goexit ends the serving goroutine.
 var errServing = errors.New("the goroutine that delivers the messages of actors was ended by a panic or by runtime.Goexit")
 
 // start starts the two goroutines.

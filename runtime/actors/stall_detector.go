@@ -29,7 +29,7 @@ type stallDetector struct {
 	told    map[uint32]bool // the serials of the actors that were reported
 	box     *mailbox        // at the last check: the inline actor that was running or, if none was, the last one
 	left    uint64          // number of messages that box had taken at the last check
-	at      time.Time       // time of the last check
+	at      time.Time       // time of the last check that set box to a mailbox
 }
 
 // enroll returns the serial for a new inline actor. For the first inline actor it also starts the checks.

@@ -247,7 +247,8 @@ func (st *Store) claim(s *System, key string) (claim, snapshot, error) {
 	}
 }
 
-// nextClaim returns a number for a claim that is higher than known and that no other rank uses.
+// nextClaim returns a number for a claim. The number is higher than the argument known, and no other rank
+// uses it.
 func (s *System) nextClaim(known uint64) uint64 {
 	size := uint64(s.Size())
 	return (known/size+1)*size + uint64(s.Rank())

@@ -295,7 +295,7 @@ func (s *System) deferTask(e deferredTask) {
 		return
 	}
 	s.engine.Rouse()
-	// If ended is not set yet, the serving goroutine reads the flag some after it has set ended.
+	// If ended is not set yet, no wake-up is needed: serveTasks reads l.some after ended was set.
 	if s.ended.Load() != nil {
 		select {
 		case l.wake <- struct{}{}:

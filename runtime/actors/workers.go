@@ -21,9 +21,10 @@ const (
 	closeTime = time.Second
 )
 
-// workers is a pool of goroutines that run mailboxes. It has at most GOMAXPROCS workers, and more only if
-// these workers are busy for stallTime. The workers persist, because new goroutines would have to grow their
-// stacks for every burst of messages. Growing the stacks costs more time than handling the messages.
+// workers is a pool of goroutines that run mailboxes. It has more than GOMAXPROCS workers only if mailboxes
+// were in the queue for stallTime and no worker took one of them meanwhile. The workers persist, because new
+// goroutines would have to grow their stacks for every burst of messages. Growing the stacks costs more time
+// than handling the messages.
 type workers struct {
 	s *System
 	// pushed counts the calls of push.
@@ -37,7 +38,7 @@ type workers struct {
 	guests   int           // goroutines of servers that have not ended
 	allowed  int           // workers that may exist
 	turns    uint64        // number of mailboxes that workers have taken from line so far
-	watching bool          // the timer that calls watch is running
+	watching bool          // the timer that watch has started is running
 	closing  bool          // close was called
 	wake     sync.Cond     // idle workers wait here
 	empty    chan struct{} // closed when closing is true and all workers and guests have ended

@@ -18,7 +18,9 @@ var (
 	ErrStep = errors.New("bad step of a checkpoint")
 	// ErrVersion is the error of Restore if a later version of this package has saved the copy.
 	ErrVersion = errors.New("checkpoint of another version")
-	// ErrCorrupt is the error of Restore if the checksum or the structure of a copy is wrong.
+	// ErrCorrupt is the error of Restore and Save if a copy that a rank has received, or that it has to
+	// restore, has a wrong checksum or a wrong structure. A corrupt file is treated like a file that does
+	// not exist.
 	ErrCorrupt = errors.New("checkpoint is corrupt")
 )
 

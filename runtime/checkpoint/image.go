@@ -74,8 +74,8 @@ func checksum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:crcOffset], castagnoli), castagnoli, b[imageHeader:])
 }
 
-// checkImage validates b as an image, packed or not, of a rank in a communicator of size ranks, and
-// returns its step. The error is ErrCorrupt, ErrVersion or ErrShape.
+// checkImage validates b as an image, packed or not, of a rank, and returns its step. The argument size
+// is the number of ranks of the communicator. The error is ErrCorrupt, ErrVersion or ErrShape.
 func checkImage(b []byte, size, rank int) (step int, err error) {
 	if len(b) < imageHeader {
 		return 0, fmt.Errorf("%w: %d bytes of rank %d", ErrCorrupt, len(b), rank)

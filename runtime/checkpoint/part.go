@@ -8,8 +8,8 @@ type Part struct {
 	err error
 }
 
-// Slice returns a Part that is the memory of the slice s. T must be a type without pointers.
-// Otherwise Save and Restore return runtime.ErrElementType.
+// Slice returns a Part that is the memory of the slice s. T must be a type of less than 2 GiB without
+// pointers. Otherwise Save and Restore return runtime.ErrElementType.
 func Slice[T any](s []T) Part {
 	if err := runtime.Element[T](); err != nil {
 		return Part{err: err}

@@ -234,7 +234,7 @@ func find(in *[generations]copied, rank, step int) *copied {
 // forget is called with the step that all ranks have restored. It discards the copies of later steps,
 // because not all ranks have copies of these steps. It marks the copies of the restored step as
 // committed. If step is none, it discards all copies. It also discards the copies of ranks other than ward. These
-// ranks have another keeper since ranks were started again on other nodes. Otherwise Save could replace the copy of
+// ranks have had another keeper since ranks were started again on other nodes. Otherwise Save could replace the copy of
 // ward in place of such a copy, because both are of the restored step.
 func (s *Store) forget(step, ward int) {
 	for i := range s.kept {

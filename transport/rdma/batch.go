@@ -21,7 +21,7 @@ import (
 //   - after the time batchMost, if no goroutine polls.
 //
 // During a Poll, all short messages share frames. The adapter begins the work requests that are
-// posted during a Poll (answers, Reads, credits) at the end of the Poll. If the process is killed,
+// posted during a Poll (answers, Reads, credits) at the end of the Poll at the latest. If the process is killed,
 // messages in open frames are lost.
 type batches struct {
 	// locked runs a function under the engine's lock. locked is nil before UseLock and after stop.
@@ -35,7 +35,7 @@ type batches struct {
 	// armed is true while the rank is armed, so that the rank may sleep. rung is true if the rank
 	// was rung for an open frame since the last call of begin.
 	armed, rung bool
-	// timer calls begin if no Poll calls begin earlier. running is true while the timer runs.
+	// timer calls begin, in case no Poll has called begin earlier. running is true while the timer runs.
 	timer   *time.Timer
 	running bool
 	// base is the time from which times are measured. Reading the time since base is cheaper than

@@ -29,8 +29,9 @@ type loss struct {
 	look bool
 }
 
-// trialMost bounds the duration of an attempt to connect, if another candidate is left to try.
-// trialMost is long enough for the retransmissions of the connection managers.
+// trialMost bounds the duration of a look, of a request for a side connection, and of an attempt to connect
+// if another candidate is left to try. trialMost is long enough for the retransmissions of the connection
+// managers.
 const trialMost = 2 * time.Second
 
 // candidates returns the ways to a peer, best first, in the order of pair.worse. It omits the rails of

@@ -148,11 +148,11 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 	return nil
 }
 
-// settle waits until each frame that was sent so far is acknowledged or its receiver has ended, and
-// then once more. The second time covers the frames by which this rank has answered requests of
-// peers during the first. A peer that repeats its requests can therefore not keep the rank from ending. For
-// peers without a connection settle asks for new connections. If no frame is acknowledged within
-// Config.Linger, or if the last adapter fails, settle logs one of the peers that owe an
+// settle waits until each frame that was sent so far is acknowledged or its receiver has ended. Then
+// it waits in the same way for the frames by which this rank has answered requests of peers during the
+// first wait. There is no third wait, so that a peer that repeats its requests cannot keep the rank from
+// ending. For peers without a connection settle asks for new connections. If no frame is acknowledged
+// within Config.Linger, or if the last adapter fails, settle logs one of the peers that owe an
 // acknowledgement, and returns.
 func (t *Transport) settle(ring func(), bell chan struct{}) {
 	for range 2 {

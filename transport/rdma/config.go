@@ -21,8 +21,8 @@ type Config struct {
 	// afterwards.
 	Job    string
 	Secret []byte
-	// Rails are the adapters to open, at least one and at most 256. Connections are tried on them
-	// in this order. The last rail is the last resort, usually iWARP over TCP.
+	// Rails are the adapters to open, at least one and at most 256, in the order of preference. The
+	// last rail is the last resort, usually iWARP over TCP.
 	Rails []Rail
 	// Missing names the adapters that are not among the rails, each with the reason. Explain
 	// reports them.
@@ -50,9 +50,9 @@ type Config struct {
 	// instead of this Arena. The arena must be a memory mapping of its own. Arena may be nil, and
 	// is not used if registrations pin nothing.
 	Arena transport.Arena
-	// CopyBelow is a length in bytes. If registrations pin pages, the bytes of a shorter Get or Put
-	// outside of the arena are copied through registered memory. 0 means that the length is
-	// measured. A negative number means that bytes are copied only if their memory cannot be
+	// CopyBelow is a length in bytes. If registrations pin pages, the bytes of a shorter Get, Put or
+	// exposure for reading outside of the arena are copied through registered memory. 0 means that the
+	// length is measured. A negative number means that bytes are copied only if their memory cannot be
 	// registered.
 	CopyBelow int
 
@@ -70,7 +70,7 @@ type Config struct {
 	// provider.
 	NoCRC bool
 	// Companion reports whether this transport is polled together with a faster transport. If
-	// Companion is true, Poll polls the adapter less often while nothing arrives, so that it does
+	// Companion is true, Poll polls the first rail less often while nothing arrives, so that it does
 	// not delay the polls of the faster transport.
 	Companion bool
 
@@ -110,7 +110,8 @@ type Config struct {
 	// lasts before this rank tests whether a better pair works. The default is 10 s. Each pause
 	// between later looks is twice as long as the pause before it, up to 32 times Recovery.
 	Recovery time.Duration
-	// Idle is the time after which a connection without traffic is ended; 0 means never.
+	// Idle is the time between two checks of a connection. A check ends the connection if there was no
+	// traffic since the previous check. 0 means that there are no checks.
 	Idle time.Duration
 }
 
@@ -129,9 +130,9 @@ const (
 	// repeatedly.
 	recoveryDefault = 10 * time.Second
 	departDefault   = 250 * time.Millisecond
-	// slotLong is the default of Slot if unused receives occupy no memory and the job has at most
-	// longSlotPeers+1 ranks. Then every peer can have a long window within credit.BudgetBytes. A slot
-	// of slotLong bytes has room for a message of 64 KiB and the heads.
+	// slotLong is the default of Slot if no adapter pins memory, so that unused receives occupy no memory,
+	// and the job has at most longSlotPeers+1 ranks. Then every peer can have a long window within
+	// credit.BudgetBytes. A slot of slotLong bytes has room for a message of 64 KiB and the heads.
 	slotLong      = 65 << 10
 	longSlotPeers = 32
 )

@@ -45,7 +45,7 @@ type connector struct {
 	side *link
 }
 
-// attemptGrace is the time from the deadline of the endpoint to the time at which the machine ends an
+// attemptGrace is the minimum time from the deadline of the endpoint to the time at which the machine ends an
 // attempt. The endpoint normally ends the attempt earlier, at its deadline, and reports how far the
 // attempt came.
 const attemptGrace = 5 * time.Second

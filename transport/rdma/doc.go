@@ -17,11 +17,12 @@
 // enqueues commands (for example dial, accept, use, retire, goodbye, end, forget) and rings the rank's
 // Sleeper. Commands are functions, which the next Poll calls in order. Poll sends events to the actors,
 // for example established, rejected, lost, first message, BYE (the frame that begins the orderly end of
-// a connection). So all code of this package outside of the actors runs under the engine's lock and needs no
-// lock of its own. No message of the engine passes through the mailbox of an actor. For a connection
-// that this rank requests, the actor makes the link and passes it to Poll with a command. For a
-// connection that the peer requests, Poll makes the link and passes it to the actor with an event.
-// link.go says which goroutine may access which field of a link.
+// a connection). So nearly all code of this package outside of the actors runs under the engine's lock and
+// needs no lock of its own. The main exceptions are the queue of commands (command.go) and the memory that
+// stays registered (registrations.go), which have locks of their own. No message of the engine passes through
+// the mailbox of an actor. For a connection that this rank requests, the actor makes the link and passes it to
+// Poll with a command. For a connection that the peer requests, Poll makes the link and passes it to the actor
+// with an event. link.go says which goroutine may access which field of a link.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.
@@ -33,9 +34,9 @@
 // is a pair of rails of one fabric, one rail of each rank. The connector tries the ways one after the
 // other, the best way first (candidate.go). Lanes and operations survive the loss of a connection, even
 // if the next connection is on another rail. If a better rail works again, the two ranks move their
-// connection back to that rail (comeback.go). Every Poll polls the first rail. The other rails are polled
-// less often while they have no traffic (pace.go). If shared memory is polled as well
-// (Config.Companion), the first rail is also polled less often while it has no traffic.
+// connection back to that rail (comeback.go). A rail after the first one is polled less often while it has
+// no traffic (pace.go). The first rail is polled by every Poll, unless shared memory is polled as well
+// (Config.Companion): then the first rail is also polled less often while it has no traffic.
 //
 // # Small messages
 //
@@ -71,11 +72,11 @@
 // registration pins pages, registrations.go decides how memory is registered. The chunks of the arena
 // stay registered. Short slices of the heap are copied through registered memory. Long slices of the
 // heap are registered, and pinned, for the duration of an operation. If a long slice is transferred
-// repeatedly, it stays registered until the garbage collector ends the registration (heap.go). On
-// adapters whose registrations pin pages, the key of arena memory that is exposed for reading covers the
-// whole chunk of the arena, until the chunk is deregistered. A peer with this key can also read the
-// other bytes of the chunk. This access is acceptable, because the ranks of a job trust each other with
-// their arenas, as they do on a node.
+// repeatedly, it stays registered until no operation has used it for two garbage collections, or until
+// the registration is evicted (heap.go). On adapters whose registrations pin pages, the key of arena memory
+// that is exposed for reading covers the whole chunk of the arena, until the chunk is deregistered. A peer
+// with this key can also read the other bytes of the chunk. This access is acceptable, because the ranks of
+// a job trust each other with their arenas, as they do on a node.
 //
 // # Waiting
 //
@@ -113,7 +114,7 @@
 // before the other side accepts anything else from it. The proofs are the records in the private data of
 // the request and of the reply, and a message authentication code at the end of the first message of the
 // active side. Package negotiation defines them. Until the proofs are verified, the endpoint is guarded
-// (Guarded in verbs.EndpointConfig).
+// if the provider supports guards (Guarded in verbs.EndpointConfig).
 //
 // The provider limits half-open connections by a deadline and by a maximum number, and drops data
 // that is not a connection request. A request whose record does not verify is rejected with the reason, and

@@ -29,7 +29,7 @@ const (
 	recordMessage recordKind = iota + 1 // a message of the engine
 	recordFetch                         // FetchAdd, to the owner of the word
 	recordFetched                       // answer to recordFetch
-	recordMarker                        // follows the Writes of a Put; is acknowledged at once
+	recordMarker                        // follows the Writes of a Put, or is sent by Close; is acknowledged at once
 	recordCheck                         // asks whether memory may be accessed
 	recordChecked                       // answer to recordCheck
 	recordLeave                         // asks for the orderly end of the connection that a nonce names, see leave.go

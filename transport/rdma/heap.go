@@ -10,10 +10,10 @@ import (
 // Memory of Go's heap that operations use repeatedly stays registered, as chunks of the arena do. A
 // registered piece of the heap is one range that an operation has used. The registration refers to
 // the memory, so that the garbage collector neither frees the memory nor reuses its addresses.
-// Garbage collections also end registrations: a piece that no operation has used for keptCycles
-// collections is deregistered. After the deregistration, the collector can free the memory if the
-// program has dropped it. Memory that the program has mapped itself never stays registered, because
-// this package does not learn when such memory is unmapped.
+// A piece that no operation has used for keptCycles garbage collections is deregistered. An unused
+// piece is also deregistered if other memory needs its place. After the deregistration, the collector
+// can free the memory if the program has dropped it. Memory that the program has mapped itself never
+// stays registered, because this package does not learn when such memory is unmapped.
 //
 // Only operations of this side use such registrations. An exposure does not use them, because the
 // key of an exposure has to become invalid when the exposure ends. On adapters with the attribute

@@ -26,8 +26,9 @@ func (m *lasting) holds(from, to int) bool    { return m.from <= from && to <= m
 func (m *lasting) overlaps(from, to int) bool { return m.from < to && from < m.to }
 
 const (
-	// arenaChunk is the unit in bytes in which an arena is registered. An arena grows by multiples
-	// of arenaChunk. So a registration of whole chunks pins only pages that the arena uses.
+	// arenaChunk is the unit in bytes in which an arena is registered. An arena grows by multiples of
+	// arenaChunk, up to its end. So a registration of whole chunks pins no page to which the arena has
+	// not grown.
 	arenaChunk = 4 << 20
 	// lastingMost is the maximum number of parts of the arena that stay registered on a rail.
 	lastingMost = 1024

@@ -55,7 +55,7 @@ func (p *endpoint) relax() {
 // moves reports whether another connection is to replace the connection that ends.
 func (p *endpoint) moves() bool { return p.leaving != staying && !p.idle }
 
-// wearEvery is the number of frames between two checks whether a connection is worn.
+// endpoint.post checks whether a connection is worn each time endpoint.activity is a multiple of wearEvery.
 const wearEvery = 1024
 
 // wear begins to end an encrypted connection that has carried as much data as the provider permits for

@@ -20,9 +20,9 @@ import (
 type link struct {
 	// The actor sets conn and greeting. The actor or Poll, whichever makes the link, sets peer,
 	// rail and purpose. Poll sets the request, the proposal and the other data of the peer's
-	// request before it informs the actor. From then on all these fields are constant. rail is the
-	// rail of this rank. peerRail is the number of the peer's rail. The actor or Poll sets
-	// peerRail, whichever knows it first.
+	// request before it informs the actor. rail is the rail of this rank. peerRail is the number of
+	// the peer's rail. The actor or Poll sets peerRail, whichever knows it first. Each of these
+	// fields is constant after it was set.
 	conn     peering.Conn
 	peer     int
 	rail     *rail
@@ -58,16 +58,16 @@ type link struct {
 	window   int // receives that the link has from the pool, without the reserved receives
 	control  buffer
 	updates  int
-	// frames is the maximum number of posted Sends that are not known to be complete. When this
-	// number is reached, no eager frame is posted. posted is the number of Sends that were posted.
-	// done is the number of posted Sends that are known to be complete.
+	// No eager frame is posted while frames or more posted Sends are not known to be complete. Control
+	// frames are posted nevertheless. posted is the number of Sends that were posted. done is the
+	// number of posted Sends that are known to be complete.
 	frames       uint32
 	posted, done uint32
 	used         bool      // the link was put in use
 	retired      bool      // only control messages are sent and received
 	broken       bool      // the endpoint has refused a request
 	gone         bool      // the endpoint was freed
-	active       bool      // the actor knows of the first message, which contained the peer's proof
+	active       bool      // the first message of the active side has arrived, and its proof is valid
 	greeted      bool      // the frame with the proof was handled, and no other proof is allowed
 	pressed      bool      // Close has asked for the acknowledgement of all frames
 	marker       uint16    // sequence number of the frame by which Close has asked

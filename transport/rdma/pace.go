@@ -30,9 +30,10 @@ type pace struct {
 }
 
 const (
-	// Looks at an idle adapter take at most the share 1/lookShare of the time. A look at an idle
-	// adapter takes 0.3 us. So the next look follows after 15 us, which is about the round-trip
-	// time of a small message through TCP.
+	// After a look, there is no look for at most lookShare times the duration of the look. So looks at
+	// an adapter that has been idle for long take about the share 1/lookShare of the time. A look at an
+	// idle adapter takes 0.3 us. So the next look follows after at most 15 us, which is about the
+	// round-trip time of a small message through TCP.
 	lookShare = 50
 	// The time from one look to the next is at most 1/quietShare of the time since the last event.
 	quietShare = 8

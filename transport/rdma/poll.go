@@ -33,7 +33,8 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	return events, nil
 }
 
-// round performs a Poll. If the handler is nil, messages and events that arrive are dropped.
+// round performs a Poll. If the handler is nil, messages that arrive are dropped, and ends of operations and
+// losses of peers are not reported.
 func (t *Transport) round(h transport.Handler, budget int) int {
 	t.begin()
 	t.release()

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// FabricTCP is the name of the fabric of iWARP over TCP, in which every rank has a rail.
+// FabricTCP is the name of the fabric of iWARP over TCP.
 const FabricTCP = "tcp"
 
 // Rail describes the adapter to open for one rail, and the fabric to which the adapter belongs.
@@ -235,8 +235,9 @@ func (r *rail) out() error {
 // errPortDown is the fault of a rail whose adapter has reported that its port is down.
 var errPortDown = errors.New("its port is down")
 
-// happened handles an event of the adapter as a whole. Kinds of events that are not listed below
-// are ignored, because the connections report their effects.
+// happened handles the events of the adapter as a whole that concern its port. It ignores the other
+// events: removeFailed handles the removal of the adapter, and the connections report the effects of
+// changed addresses.
 func (r *rail) happened(e *verbs.Event) {
 	switch e.Type {
 	case verbs.EventPortDown:

@@ -19,7 +19,8 @@ import (
 //	other memory, short                  copied through bounces (staging buffers)
 //	other memory, long                   registered, and pinned by the provider, for the
 //	                                     operation; copied in parts if the provider refuses
-//	Go's heap, long, used repeatedly     registered until the collector ends the registration (heap.go)
+//	Go's heap, long, used repeatedly     registered until two garbage collections have
+//	                                     passed without a use, or until evicted (heap.go)
 //	exposed to be written, in all cases  registered for the exposure alone: a key
 //	                                     of more memory would let the peer write to more memory
 //

@@ -143,7 +143,7 @@ func (s *side) drop(p *endpoint) {
 		p.t.forget(l)
 	}
 	for _, o := range p.bulk.all {
-		_ = o.striped.deregister() // no operation uses the memory
+		_ = o.striped.deregister() // after an error the memory may stay registered, but nothing accesses it
 	}
 }
 
@@ -161,7 +161,7 @@ func (s *side) lost(p *endpoint, why error) {
 	s.wait(p, why)
 	p.bulk.marking = nil
 	for _, o := range p.bulk.sorted() {
-		_ = o.striped.deregister() // no operation uses the memory
+		_ = o.striped.deregister() // as in drop, an error is ignored
 		o.transfer.Lost()
 		p.bulk.again(o)
 	}

@@ -12,8 +12,10 @@ import (
 )
 
 // Strangers counts the connection requests that were rejected, the first messages without a valid
-// proof, and the rejections that did not verify. The provider itself counts connections whose data is
-// not its protocol, and requests for which its backlog had no room. Any goroutine may read the counters.
+// proof, and the rejections that did not verify. A look with a valid record is counted only if it is a
+// replay. A request for a side connection that is rejected because this rank closes or the peer is lost
+// is not counted. The provider itself counts connections whose data is not its protocol, and requests for
+// which its backlog had no room. Any goroutine may read the counters.
 type Strangers struct {
 	// OtherJob counts records of another job. Unproved counts records whose tag does not verify,
 	// and first messages without a valid proof. Foreign counts requests without a record, and

@@ -219,7 +219,7 @@ func (d *supervisor) actor(c actor.Context, peer int) *actor.PID {
 func (d *supervisor) spawn(c actor.Context, a *connector) *actor.PID {
 	pid, err := c.SpawnNamed(actor.PropsFromFunc(a.Receive), connectorName(a.peer))
 	if err != nil {
-		return c.Spawn(actor.PropsFromFunc(a.Receive)) // the name of a failed actor is still registered
+		return c.Spawn(actor.PropsFromFunc(a.Receive)) // another actor has the name
 	}
 	return pid
 }

@@ -169,8 +169,8 @@ func (t *Transport) wantedSlot() int {
 	return slotLong
 }
 
-// pins reports whether an adapter pins memory. Such an adapter works without the processor. The others are programs
-// that send and receive in Poll.
+// pins reports whether at least one adapter pins memory. Such an adapter moves bytes without the processor. All other
+// adapters are implemented in software, whose sends and receives take time of the processor.
 func (t *Transport) pins() bool {
 	return slices.ContainsFunc(t.rails, func(r *rail) bool { return r.limits.PinsMemory })
 }

@@ -244,8 +244,8 @@ type helpJob struct {
 	over bool
 }
 
-// assist handles the message of a peer that asks this rank to help with a Get from
-// its memory. It returns false if the message violates the protocol.
+// assist handles the message of a peer that asks this rank to help with a Get from this rank's
+// memory. It returns false if the message violates the protocol.
 func (t *Transport) assist(slot int, h transport.Header) bool {
 	number := h.A & 0xff
 	if number >= bulkDescriptors {

@@ -45,10 +45,10 @@ type bulkOp struct {
 	// finished is true if the operation has ended and has to be completed, with the error err.
 	finished bool
 	err      error
-	// staged is true if the operation goes through staging buffers. asked is the number of bytes
-	// that have been requested from the peer, and pieces is the number of requests in flight.
-	// waiting is true if this rank cannot advance the operation before an answer of the peer
-	// arrives.
+	// staged is true if the operation goes through staging buffers. asked is the number of bytes that
+	// have been requested from the peer or, in a piped Get, chosen for a direct copy. pieces is the
+	// number of requests in flight. waiting is true if this rank cannot advance the operation before
+	// an answer of the peer arrives.
 	staged        bool
 	asked, pieces int
 	waiting       bool
@@ -158,7 +158,8 @@ func (b *bulk) take() *bulkOp {
 }
 
 // moveBulk makes copies for peers, then advances this rank's own operations, oldest first, and
-// completes the finished ones. It returns the number of copies and operations that advanced.
+// completes the finished ones. It returns the number of copies for peers plus the number of this
+// rank's operations that advanced or ended.
 func (t *Transport) moveBulk(h transport.Handler) int {
 	left := pollBytes
 	events := t.moveServes(&left)

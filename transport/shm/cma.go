@@ -17,7 +17,8 @@ import (
 type reach struct {
 	// probed is true when direct and refusal are known.
 	probed bool
-	// direct is true if process_vm_readv and process_vm_writev work.
+	// direct is true if the probe, a process_vm_readv, has succeeded and no later process_vm_readv or
+	// process_vm_writev was refused.
 	direct bool
 	// refusal is the reason if direct is false.
 	refusal error
@@ -57,9 +58,9 @@ func newCookie() []uint64 {
 	return []uint64{binary.LittleEndian.Uint64(b[:])}
 }
 
-// direct reports whether the private memory of the peer can be read and written by process_vm_readv
-// and process_vm_writev. The first call probes the access: the word at the address in the peer's
-// header must have the value in the header.
+// direct reports whether bulk operations access the private memory of the peer by process_vm_readv
+// and process_vm_writev. The first call probes process_vm_readv: the word at the address in the
+// peer's header must have the value in the header. process_vm_writev is not probed.
 func (e *endpoint) direct() bool {
 	r := &e.reach
 	if r.probed {
@@ -112,8 +113,8 @@ func (e *endpoint) prove() error {
 	return err
 }
 
-// read copies from private memory of the peer. It calls prove after the copy. Only then is it certain
-// that the bytes come from the peer, or that the peer has no memory at addr.
+// read copies from private memory of the peer. It calls prove after the copy, because only a proof
+// after the copy shows that the bytes come from the peer, or that the peer has no memory at addr.
 func (e *endpoint) read(b []byte, addr uint64) (int, error) {
 	n, err := e.t.reader(e.reach.pid, b, addr)
 	if stranger := e.prove(); stranger != nil {
@@ -132,7 +133,8 @@ func (e *endpoint) write(b []byte, addr uint64) (int, error) {
 	return e.t.writer(e.reach.pid, b, addr)
 }
 
-// lives reports whether a peer that was marked down is known to live.
+// lives reports whether a peer that was marked down is known to live. It returns false if this rank
+// may not read the peer's memory by process_vm_readv, because then nothing shows that the peer lives.
 func (e *endpoint) lives() bool {
 	if e.t.cfg.DisableCMA || e.t.node.locals != nil {
 		return false
@@ -186,7 +188,7 @@ func (op *bulkOp) listed() bool {
 
 // directFailed handles the failure of a direct copy. err is nil if the call succeeded and copied no
 // bytes. If the memory does not exist, the operation gets ErrBadKey. Any other error means that
-// permission was withdrawn or that the process has ended. If permission was withdrawn, the operation
+// permission was not given or was withdrawn, or that the process has ended. Without permission, the operation
 // continues through staging buffers; a shared or piped Get begins again. If the process has ended, the
 // operation ends when the loss is reported.
 func (t *Transport) directFailed(op *bulkOp, err error) {

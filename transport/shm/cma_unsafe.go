@@ -13,13 +13,14 @@ import (
 // it again.
 const rawBytes = 64 << 10
 
-// processRead copies len(dst) bytes at addr of another process to dst. It returns the number of
-// bytes copied.
+// processRead copies up to len(dst) bytes at addr of another process to dst. It returns the number
+// of bytes copied.
 func processRead(pid int, dst []byte, addr uint64) (int, error) {
 	return processCopy(unix.SYS_PROCESS_VM_READV, pid, dst, addr)
 }
 
-// processWrite copies src to addr of another process. It returns the number of bytes copied.
+// processWrite copies up to len(src) bytes of src to addr of another process. It returns the number
+// of bytes copied.
 func processWrite(pid int, src []byte, addr uint64) (int, error) {
 	return processCopy(unix.SYS_PROCESS_VM_WRITEV, pid, src, addr)
 }

@@ -11,12 +11,12 @@
 // # Lanes
 //
 // Small messages from one rank to another travel in one ordered lane. A lane begins in the receiver's
-// inbox, a circular queue with many producers. After some messages the sender claims one of the
-// receiver's few rings, announces the ring by the lane's last record in the inbox, and continues in
-// the ring. When the sender gives the ring back, the lane's last record in the ring announces that
-// the lane continues in the inbox and that the ring is free. Because the number of rings of a
-// receiver is fixed, the memory grows with the number of ranks, and not with the number of pairs of
-// ranks.
+// inbox, a circular queue with many producers. After some messages, or on a small node before the first
+// message (prepare.go), the sender claims one of the receiver's few rings, announces the ring by the
+// lane's last record in the inbox, and continues in the ring. When the sender gives the ring back, the
+// lane's last record in the ring announces that the lane continues in the inbox and that the ring is
+// free. Because the number of rings of a receiver is fixed, the memory grows with the number of ranks,
+// and not with the number of pairs of ranks.
 //
 //	                 inbox (all peers)          ring (one peer)
 //	write a message  claim a slot by CAS        one store
@@ -26,11 +26,11 @@
 // # Bulk
 //
 // If the key names arena memory, Get and Put copy directly from or to the peer's arena.
-// For other memory (private memory) they use process_vm_readv and process_vm_writev, if a probe shows
-// that these calls work. Otherwise Get and Put copy through staging buffers, which both sides fill
-// and empty in their Polls. Between ranks of one process, Get and Put copy private memory directly.
-// If the calls work, a Get of 32 KiB or more from private memory uses one of three methods, chosen
-// by the times measured for its size (tuner.go):
+// For other memory (private memory) they use process_vm_readv and process_vm_writev, if a probe of
+// process_vm_readv succeeds and no later call is refused. Otherwise Get and Put copy through staging
+// buffers, which both sides fill and empty in their Polls. Between ranks of one process, Get and Put
+// copy private memory directly. If the calls work, a Get of 32 KiB or more from private memory uses one
+// of three methods, chosen by the times measured for its size (tuner.go):
 //
 //	alone   the reader copies with process_vm_readv
 //	shared  (from 64 KiB on) the owner, if it polls, also copies, from the back with
@@ -86,7 +86,7 @@
 // If peers can write a word, a rank loads the word only once, checks the loaded value, and then
 // uses this value. If a ring has contents that a correct peer never writes, the lane of its writer
 // ends with ErrDamaged. Memory to which this writer may still write is not reused before the writer
-// is reaped.
+// is reaped. If the inbox has such contents, Poll returns ErrDamaged and no longer reads the inbox.
 //
 // Unstable: any release may change this package, also after v1.
 package shm

@@ -65,8 +65,8 @@ func (d doorbell) Ring() {
 
 // futexSleeper is the doorbell of a process that other processes ring and that also has network
 // connections. Its Sleep releases the P of Go's scheduler at once, so that the goroutines that
-// serve the connections can run. The Sleep of doorbell does not release the P, because releasing the
-// P wakes a thread. Waking a thread is useless if no other goroutine can run.
+// serve the connections can run. The Sleep of doorbell keeps the P until the scheduler retakes it,
+// because releasing the P wakes a thread. Waking a thread is useless if no other goroutine can run.
 type futexSleeper struct{ doorbell }
 
 var _ transport.Sleeper = futexSleeper{}

@@ -11,21 +11,22 @@ import (
 type loss struct {
 	peer  int
 	cause error
-	// reaped is true if the peer's process has ended. In this case the messages that the peer has
-	// sent are still handed over, and the memory that the peer used is free. If reaped is false,
-	// the peer may live, and its messages are discarded.
+	// reaped is true if the peer's process has ended: MarkDown has reported the loss, and the method
+	// lives has not shown that the process lives. In this case the messages that the peer has sent are
+	// still handed over, and the memory that the peer used is free. If reaped is false, the peer may
+	// live, and its messages are discarded.
 	reaped bool
-	// end is the tail of the inbox when the loss became known. If the peer is reaped, the positions of
-	// all its records are less than end.
+	// end is the tail of the inbox when the loss became known. If the peer had been reaped by then, the
+	// positions of all its records are less than end.
 	end uint64
 }
 
 // MarkDown implements transport.Transport. The engine also calls MarkDown for a peer that lives but
-// violates the protocol. Memory to which such a peer may still write is not reused before the peer
-// is reaped.
+// violates the protocol. If the method lives shows that the peer lives, the memory to which it may
+// still write is not reused before the peer is reaped. Otherwise the peer counts as reaped.
 func (t *Transport) MarkDown(peer int, cause error) { t.lose(peer, cause, true) }
 
-// lose makes the next Poll report a loss, and rings the rank so that it polls.
+// lose makes a later Poll report a loss (see settle), and rings the rank so that it polls.
 func (t *Transport) lose(peer int, cause error, reaped bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +85,7 @@ func (t *Transport) forgetNews() {
 
 // settle reports the losses of peers. The loss of a reaped peer is reported when the last message
 // of the peer was handed over. The loss of a peer that may live is reported when the peer does not
-// write to buffers of this rank any more.
+// write to the buffers of this rank's shared Gets any more.
 func (t *Transport) settle(h transport.Handler) int {
 	events := 0
 	for i := 0; i < len(t.leaving); {

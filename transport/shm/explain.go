@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Known reports whether this rank has sent a message to a peer, has received a message from the
-// peer, or has made the peer's endpoint for another purpose than Prepare, for example for Explain. A
-// ring that only Prepare has taken does not count.
+// Known reports whether this rank has made a peer's endpoint for another purpose than Prepare, for
+// example for Explain, or whether a record was sent to the peer or received from the peer through
+// the ring in use. If Prepare has made the endpoint, records in the inbox do not count.
 func (t *Transport) Known(peer int) bool {
 	slot := t.slot(peer)
 	if slot < 0 || t.endpoints[slot] == nil {

@@ -87,8 +87,9 @@ type inboxWriter struct {
 	fence bool
 }
 
-// put writes a whole record, or leaves the inbox unchanged. It never waits for another producer. If
-// another producer has claimed a slot and has not moved the tail yet, put moves the tail.
+// put writes a whole record or none. In both cases it may have claimed a skip, which the reader passes
+// over. put never waits for another producer. If another producer has claimed a slot and has not moved
+// the tail yet, put moves the tail.
 func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdict {
 	lines := recordSize(uint64(len(payload))) / lineBytes
 	for range inboxTries {

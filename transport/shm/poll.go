@@ -172,7 +172,7 @@ func (t *Transport) dropGone() {
 }
 
 // damage ends a lane whose ring has contents that a correct peer never writes. No other peer gets
-// the ring, because the writer of the ring may still live.
+// the ring before the writer of the ring is reaped, because the writer may still write to it.
 func (t *Transport) damage(l *lane) {
 	l.gone = true
 	t.dead[l.slot] = true
@@ -300,8 +300,8 @@ func (t *Transport) Arm() bool {
 // Disarm implements transport.Transport.
 func (t *Transport) Disarm() { atomic.AndUint64(t.alert, ^uint64(alertArmed)) }
 
-// arrived reports whether a ring or the inbox has a record to read. A claim at the head of the
-// inbox counts only if its producer is dead.
+// arrived reports whether a ring or the inbox has a record to read. A claim at the current position
+// of the inbox counts only if its producer is reaped.
 func (t *Transport) arrived() bool {
 	for _, l := range t.rings {
 		if l.poll() != 0 {

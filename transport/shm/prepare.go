@@ -2,8 +2,8 @@ package shm
 
 import "sync/atomic"
 
-// On a small node, every pair of ranks has a ring in each direction. Before the first message, the
-// lanes move from the inbox to the rings, and the pages of the rings are allocated. A page fault
+// On a small node, every pair of ranks can have a ring in each direction. Before the first message,
+// the lanes move from the inbox to the rings, and the pages of the rings are allocated. A page fault
 // takes longer than a hundred messages (20 to 60 us, measured on a virtual machine). The first lap
 // of a ring causes sixteen page faults on either side. On a larger node pages are allocated when
 // they are touched, because it is not known which pairs will exchange messages.

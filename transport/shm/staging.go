@@ -127,8 +127,8 @@ func (t *Transport) stepStaged(op *bulkOp, left *int) {
 }
 
 // fillIn copies a piece directly if the owner has not answered for idleAsked or idleTaken steps.
-// If the owner has taken all pieces that are left, the operation waits for the answers. idle is true
-// if this step had no answer.
+// If the owner has taken all pieces that are left, the operation waits for the answers. The argument
+// idle is true if this step had no answer.
 func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 	if !idle {
 		op.idle, op.attended = 0, true

@@ -63,7 +63,7 @@ type Transport struct {
 	lanes []*lane
 	// dead marks local ranks that were marked down or have violated the protocol.
 	dead []bool
-	// reaped marks local ranks whose processes have ended.
+	// reaped marks local ranks whose processes have ended, as defined by loss.reaped.
 	reaped []bool
 	// inboxDamaged is true if the inbox is not read any more, because it is damaged.
 	// inboxFirst is true if the last Poll used its budget up before it read the inbox.
@@ -257,8 +257,8 @@ func (t *Transport) failure(op string, peer int, err error) error {
 }
 
 // Expose implements transport.Transport. It makes no system call, except that the first Expose of a
-// long slice may read the system's settings of huge pages. The key of a slice in the arena contains the
-// offset of the slice in the arena.
+// long slice may ask the kernel whether it supports huge pages (package hugepages). The key of a slice
+// in the arena contains the offset of the slice in the arena.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
@@ -276,7 +276,7 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 // a system call. Such a peer itself reports the end of its copy to the engine of this rank. If the
 // engine conceals the memory before this report, the peer may complete the system call that it has
 // begun, which moves at most pollBytes. The peer begins no further system call that writes to the
-// memory.
+// memory, unless the key lies beyond the listing, so that the peer cannot check it (see listed).
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)

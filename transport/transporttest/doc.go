@@ -13,9 +13,9 @@
 //	fake := transporttest.NewFake(4, transporttest.FakeOptions{Seed: seed, DelayPolls: 3})
 //	engine.New(engine.Config{Transports: []transport.Transport{fake.Transport(rank)}, ...})
 //
-// The fake uses every freedom of the contract: messages may be late, lanes may be short,
-// completions may be out of order, and a rank is not woken when a full lane gets room. A caller that works
-// with the fake works with every transport.
+// The fake uses the freedoms that the contract gives a transport: messages may be late, lanes may be
+// short, completions may be out of order, and a rank is not woken when a full lane gets room. Therefore
+// tests with the fake find callers that rely on more than the contract.
 //
 // Unstable: any release may change this package, also after v1.
 package transporttest

@@ -68,7 +68,7 @@ type FakeOptions struct {
 	FailRate  float64
 	FailError error
 	// AllowStale permits the use of a Key after Conceal. It also permits Conceal of memory that a living peer is
-	// still reading or writing. The fake then returns ErrBadKey for the operation, as the contract says. Without
+	// still reading or writing. The operation then completes with ErrBadKey, as the contract says. Without
 	// AllowStale the fake panics.
 	AllowStale bool
 }

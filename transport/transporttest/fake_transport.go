@@ -97,7 +97,8 @@ func (t *fakeTransport) Disarm() {
 }
 
 // busy reports whether a Poll would have something to do, now or after a few more Polls.
-// Messages and operations in flight count, because they become due only by Polls.
+// Messages and operations in flight count, because they become due only by Polls of this rank. An
+// operation that waits for a Poll of its target does not count.
 func (t *fakeTransport) busy() bool {
 	if t.waiting > 0 || t.losses > 0 || len(t.requests) > 0 {
 		return true

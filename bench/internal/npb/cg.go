@@ -35,8 +35,8 @@ func CG(c *runtime.Comm, class Class) (*Report, error) { return CGFrom(c, class,
 
 // CGFrom does the same as CG, and also saves its state in a store after each iteration except the last. If
 // the store already has a state, CGFrom continues from that state. After each save, each rank calls the
-// function saved, which must not be nil if store is not nil, with the number of the iteration. The reported time
-// includes only the iterations that this call has done.
+// function saved with the number of the iteration. If store is not nil, saved must not be nil, either. The
+// reported time includes only the iterations that this call has done.
 func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(iteration int)) (*Report, error) {
 	problem, ok := cgProblems[class]
 	if !ok {

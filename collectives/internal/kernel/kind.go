@@ -2,8 +2,8 @@ package kernel
 
 import "reflect"
 
-// Kind is the arithmetic type of an element. Named types have the kind of their underlying type. int
-// and uint have the kind of the sized integers of the same width.
+// Kind is the arithmetic type of an element. Named types have the kind of their underlying type. int,
+// uint and uintptr have the kind of the sized integers of the same width.
 type Kind uint8
 
 // The kinds. Other stands for every element type without built-in arithmetic,

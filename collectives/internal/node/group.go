@@ -85,9 +85,9 @@ type Group struct {
 // noLeader is the value of Group.leader if no member is the leader.
 const noLeader = -1
 
-// spins is the number of times that a word is polled before Memory.Await suspends the member. The
-// polls take some microseconds. If the other member runs on another processor, the word usually
-// changes sooner.
+// spins is the number of times that a member with a processor of its own polls a word before
+// Memory.Await suspends the member. The polls take some microseconds. If the other member runs on
+// another processor, the word usually changes sooner. Members that share processors poll a word once.
 const spins = 3000
 
 // New returns the state of one member, and opens the memory of the small operations. The first large

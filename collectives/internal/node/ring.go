@@ -132,9 +132,10 @@ func (f *ring) finish(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s+1) }
 func (f *ring) await(w *Word, v uint64) error { return f.g.awaitIn(f.mem, w, v) }
 
 // stages is the number of segments into which an operation is cut if each member has a processor. If
-// the segments would be shorter than segmentMin bytes, the operation is cut into fewer segments. The
-// first and the last segment of an operation do not overlap with other segments. With fewer segments,
-// these two take a larger share of the time.
+// the segments would be shorter than segmentMin bytes, the operation is cut into fewer segments. If they
+// would be longer than the limit (see cut), it is cut into more segments. The first and the last segment
+// of an operation do not overlap with other segments. With fewer segments, these two take a larger share
+// of the time.
 const (
 	stages     = 8
 	segmentMin = 16 << 10

@@ -49,8 +49,8 @@ type Model struct {
 	Miss  float64 `json:"miss,omitempty"`
 }
 
-// Level has the costs of messages within a node, or between nodes: segments in ascending order of
-// Most. The last segment is for all longer messages.
+// Level has the costs of messages between ranks of a processor, of a node, or of different nodes:
+// segments in ascending order of Most. The last segment is for all longer messages.
 type Level []Segment
 
 // Segment has the costs of messages of a range of lengths.

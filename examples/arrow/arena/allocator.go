@@ -17,7 +17,7 @@ type Allocator struct {
 	mu sync.Mutex
 	// owned holds the Buffers whose memory Arrow uses, by the address of their first byte.
 	owned map[uintptr]*runtime.Buffer
-	// copied is the number of bytes that Send had to copy.
+	// copied is the number of bytes that Send had to copy, without the copies of runtime.SendBuffer.
 	copied int
 }
 
@@ -88,7 +88,8 @@ func (a *Allocator) Owned() int {
 }
 
 // Copied returns how many bytes Send has copied. Send copies memory that is not from this allocator,
-// and memory that shares a Buffer with other memory that is sent.
+// and memory that shares a Buffer with other memory that is sent. Copied does not count the bytes that
+// runtime.SendBuffer copies because their memory belongs to another rank.
 func (a *Allocator) Copied() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -43,8 +43,9 @@ const none = -1
 // Send sends a record batch and passes the ownership of its memory to the receiver. Afterwards the caller
 // must not use rec, or anything that shares memory with rec, except to call Release. Send copies a buffer
 // into the arena if the buffer does not begin at the start of an allocation of this allocator. It also copies
-// a buffer if an earlier buffer of the batch begins at the start of the same allocation. If the error is
-// ErrDictionary, the caller still owns the batch.
+// a buffer if an earlier buffer of the batch begins at the start of the same allocation. A buffer in
+// the arena of another rank is copied by runtime.SendBuffer. If the error is ErrDictionary, the caller still owns
+// the batch.
 func (a *Allocator) Send(c *runtime.Comm, rec arrow.RecordBatch, dest, tag int) error {
 	b := batch{Schema: rec.Schema().Fingerprint(), Rows: rec.NumRows()}
 	var buffers []*memory.Buffer

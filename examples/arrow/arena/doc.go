@@ -1,6 +1,7 @@
 // Package arena allocates the memory of Apache Arrow in the arena of a rank, so that a record batch
-// moves between ranks of a node without a copy. The sender hands over the buffers of the batch. The
-// receiver's arrays use the memory in which the sender has built the batch.
+// moves to another rank of the node without a copy. The sender hands over the buffers of the batch. The
+// receiver's arrays use the memory in which the sender has built the batch. If the receiver sends the
+// batch on, the buffers are copied once, because they are in the arena of another rank.
 //
 //	a := arena.New(w)
 //	builder := array.NewRecordBuilder(a, schema)

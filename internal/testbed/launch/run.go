@@ -36,9 +36,10 @@ type Result struct {
 var jobs atomic.Int64
 
 // Execute runs a command, with additional environment variables, to its end. If the command takes longer than
-// timeout, Execute sends SIGTERM to the command. Then it kills the command and all processes that the command
-// has started, and returns ErrTimeout. An exit code other than 0 is also an error. The Result is valid even if
-// Execute returns one of these errors.
+// timeout, Execute sends SIGTERM to the command's process group, kills the command after the time grace, and
+// returns ErrTimeout. An exit code other than 0 is also an error. After every error, Execute kills the
+// processes that the command has started and that still run. The Result is valid even if Execute returns one of
+// these errors.
 func Execute(ctx context.Context, timeout time.Duration, env []string, command ...string) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

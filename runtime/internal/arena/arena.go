@@ -89,9 +89,9 @@ func New(mem transport.Arena, cfg Config) *Arena {
 	}
 }
 
-// Alloc leases n bytes to this rank, aligned to 64 bytes, or to a page if n is at
-// least LargeMin. The bytes are not cleared. The error is ErrFull or the error of the
-// operating system.
+// Alloc leases n bytes to this rank, aligned to 64 bytes, or to a page if n is at least
+// LargeMin or Config.Guarded is true. The bytes are not cleared. The error is ErrFull, the
+// error of the operating system, or that of a negative n.
 func (a *Arena) Alloc(n int) (Lease, error) {
 	if n < 0 {
 		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)
@@ -271,7 +271,7 @@ func (a *Arena) chunk(mem []byte) (*chunk, error) {
 }
 
 // release makes s a free span. While the hot free spans have more than Config.Keep bytes, it
-// returns the span that was freed longest ago to the operating system. It stops if Discard fails.
+// returns the span that was freed longest ago to the operating system. It stops if cool fails.
 func (a *Arena) release(s *span) {
 	if a.guarded {
 		// If Guard fails, the pages stay accessible, which only weakens the diagnosis.
@@ -284,7 +284,7 @@ func (a *Arena) release(s *span) {
 }
 
 // cool returns the memory of a free hot span to the operating system. The span is then
-// cold, and its bytes are zeros. If Discard fails, cool returns false, and s stays hot.
+// cold, and its bytes are zeros. If Discard or Guard fails, cool returns false, and s stays hot.
 func (a *Arena) cool(s *span) bool {
 	if a.guarded {
 		b := s.bytes(s.off, s.n)

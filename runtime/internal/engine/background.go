@@ -94,8 +94,8 @@ func (e *Engine) drain() {
 	}
 }
 
-// sleepIdle calls Sleeper.Idle without the lock. If frames are queued, the sleep takes at most
-// NapLast.
+// sleepIdle calls Sleeper.Idle without the lock. If frames or transfers are queued, the sleep takes at
+// most NapLast.
 func (e *Engine) sleepIdle(ticket uint32) {
 	nanos := int64(-1)
 	if len(e.backlog) > 0 {
@@ -111,8 +111,8 @@ func (e *Engine) nap() {
 	e.sleeper.Yield()
 }
 
-// pause waits until the next tick or until resumeBackground. If frames are queued, it waits for at
-// most NapLast. It releases the lock meanwhile.
+// pause waits until the next tick or until resumeBackground. If frames or transfers are queued, it
+// waits for at most NapLast. It releases the lock meanwhile.
 func (e *Engine) pause() {
 	b, most := &e.background, tick
 	if len(e.backlog) > 0 {

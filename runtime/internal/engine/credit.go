@@ -21,10 +21,10 @@ const (
 // eagerCost is the credit that an eager message of n bytes consumes.
 func eagerCost(n int) uint32 { return uint32(n) + messageOverhead }
 
-// outgoing is the sender's state of the credit that one peer has granted. The counters
-// are cumulative, mod 2^32.
+// outgoing is the sender's state of the credit that one peer has granted, for eager messages or for
+// the actor messages of one stream. The counters are cumulative, mod 2^32.
 type outgoing struct {
-	sent  uint32 // cost of all eager messages sent
+	sent  uint32 // cost of all these messages that were sent
 	limit uint32 // upper bound of sent
 }
 

@@ -34,8 +34,9 @@
 //
 // # Locks and waiting
 //
-// Engine.mu guards everything, transports included. Its type mutex belongs to this package. On amd64
-// and arm64, Unlock of this type is a release store without a locked instruction (docs/adr/0008).
+// Engine.mu guards everything, transports included, except Engine.workers and Engine.attendance. Its
+// type mutex belongs to this package. On amd64 and arm64, except with the race detector, Unlock of
+// this type is a release store without a locked instruction (docs/adr/0008).
 // Every call of the engine unlocks mu by a deferred call, so mu is also unlocked after a panic. A
 // panic in Poll or Send of a transport, or in a wait, ends the engine (guard.go).
 //

@@ -93,7 +93,8 @@ func (y *early) stop() {
 }
 
 // takeMessage passes an actor message to the actor receiver. Before the actor receiver is set, it
-// keeps the message for at most Config.Early, or refuses it if there is no space.
+// keeps the message for at most Config.Early. If there is no space, or if the timer patience has
+// ended the wait, it refuses the message.
 func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Message) {
 	if c := e.mail.actorReceiver; c != nil {
 		c.ActorMessage(p.rank, w, body, memory)
@@ -144,8 +145,8 @@ func (e *Engine) despair() {
 	}
 }
 
-// arriveRefuse tells the actor receiver that the peer dropped an actor message, because the peer has
-// no actor receiver.
+// arriveRefuse tells the actor receiver that the peer dropped an actor message, see
+// ActorReceiver.Refused.
 func (e *Engine) arriveRefuse(p *peer, h header, body []byte) error {
 	l := p.stream(h.context)
 	if l == nil {

@@ -36,8 +36,8 @@ type Config struct {
 	// announced by a peer and is not trusted. Allocate is called without the engine's lock. nil means Go's
 	// heap, for up to 1 GiB.
 	Allocate func(n int) ([]byte, error)
-	// TypeName returns the text of a Type of this rank. nil means the decimal number. TypeName is
-	// called with the engine's lock held and must not call the engine.
+	// TypeName returns the text of a Type of this rank. nil means a text with the decimal number.
+	// TypeName is called with the engine's lock held and must not call the engine.
 	TypeName func(Type) string
 	// Member reports whether a peer belongs to a context. It is called when a peer is down, to find
 	// the contexts in which the loss ends receives from AnySource. nil means that every peer

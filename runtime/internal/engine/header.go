@@ -121,8 +121,9 @@ func parseHeader(w transport.Header) (header, error) {
 	return h, nil
 }
 
-// envelope is the body of kindRTS and kindHandover. It contains the length of the message. With flagKey,
-// or in kindHandover, it also contains the key of the memory that holds the bytes.
+// envelope is the body of kindRTS and kindHandover, and the beginning of the body of kindActor with flagKey.
+// It contains the length of the message. With flagKey, or in kindHandover, it also contains the key of the
+// memory that holds the bytes.
 //
 //	bytes 0-7 length, 8-15 key address, 16-23 key token, little endian
 type envelope struct {

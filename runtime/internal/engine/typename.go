@@ -9,8 +9,8 @@ import (
 )
 
 // Limits of the texts of types that a peer may announce: the length of one text in bytes, and the
-// number of texts. A text of maxTypeText bytes fits into one frame of every transport whose frames have 2 KiB,
-// as those of all transports by default.
+// number of texts. A text of maxTypeText bytes fits into a frame of 2 KiB. By default, no transport has
+// shorter frames.
 const (
 	maxTypeText = 1 << 10
 	maxTypes    = 1 << 16

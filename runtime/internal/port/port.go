@@ -77,7 +77,8 @@ type Actor struct {
 	ID string
 	// Kind says in a few words which kind of actor it is. State says what the actor is doing.
 	Kind, State string
-	// Busy is true while the actor handles a message or waits for another actor or rank.
+	// Busy is true while the actor runs or is queued to run, or waits for another actor or rank. It is
+	// always false for the actors of the transports.
 	Busy bool
 	// Restarts is the number of times that the actor's supervisor has restarted it.
 	Restarts int

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// depthMax is the largest depth to which pointers, maps, slices, structs and interfaces in a value
-// may be nested. A value that is nested more deeply, or that contains itself, is refused. Otherwise
+// depthMax is the largest depth to which pointers, maps, slices, arrays, structs and interfaces in a
+// value may be nested. A value that is nested more deeply, or that contains itself, is refused. Otherwise
 // the recursion of gob could overflow the stack, and Go would end the process.
 const depthMax = 10_000
 
@@ -73,7 +73,7 @@ func descend(v reflect.Value, depth int) error {
 // value of such a type. encoding.TextMarshaler is not among them, because gob does not use it.
 var own = []reflect.Type{reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler]()}
 
-// addressable reports whether gob also uses the methods of *t for a value of type t, which is a part of another value.
+// addressable reports whether gob also uses the methods of *t when it encodes a part of a value that has the type t.
 func addressable(t reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface
 }

@@ -51,7 +51,8 @@ type Config struct {
 	// key of AES-GCM.
 	SealedMax int64
 	// SegmentMax bounds the length of the sent ULPDUs, in bytes. Tests use it so that short
-	// messages have many segments. 0 means the longest ULPDUs that the peer accepts.
+	// messages have many segments. 0 means kinULPDU for peers that run this module. For other peers
+	// it means the longest ULPDU whose FPDU fits into one TCP segment (mpa.MULPDU).
 	SegmentMax int
 	// Log gets lines of text without newlines. One line reports the first connection that was
 	// dropped because it did not come from a peer. For each connection whose messages wait because a
@@ -104,7 +105,8 @@ type Counters struct {
 	// Unsealed counts the encrypted connections that were lost because their bytes violated TLS, or
 	// because they ended without a close_notify of TLS.
 	Unsealed atomic.Uint64
-	// Reads and Writes count the system calls that moved bytes of connections. BytesPlaced counts
+	// Reads and Writes count the system calls that moved FPDUs or, with TLS, the reads and writes of
+	// decrypted bytes. BytesPlaced counts
 	// the bytes of payload that were read directly into their target. BytesCopied counts the bytes
 	// of payload that were copied to their target from a receive buffer.
 	Reads, Writes, BytesPlaced, BytesCopied atomic.Uint64

@@ -32,9 +32,10 @@
 // A Send of at most 16 KiB that travels alone is also copied on both sides, because a system call with an
 // I/O vector costs more than a copy within the cache. The copy is fast only if source and destination
 // have the same offset within a cache line. The package places payloads in its buffers accordingly. If the
-// consumer leaves room around its memory (provider.FlagRoom), neither side copies a Send that travels
-// alone. The sender writes the headers and the CRC of the Send into that room. The receiver reads the
-// whole frame, with its headers, directly into the posted receive that the Send consumes. See plain.go.
+// consumer leaves room around its memory (provider.FlagRoom), the sender does not copy such a Send: it
+// writes the headers and the CRC of the Send into that room. The receiver reads the whole frame, with its
+// headers, directly into the posted receive that the Send consumes, if the previous read returned exactly
+// one Send of more than 2 KiB. See plain.go.
 //
 // A long segment is placed in registered memory before its CRC is checked. If the CRC is wrong, no
 // message is delivered, as RFC 5044 section 8 requires, but registered memory may have been written.

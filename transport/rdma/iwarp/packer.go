@@ -14,8 +14,8 @@ var packLimits = packing.Limits{Min: packMin, First: 256 << 10, Most: lookMost, 
 const (
 	// packMin is the minimum length in bytes of a payload that is compressed.
 	packMin = 1024
-	// lookMost is the maximum number of bytes of payload between two reads of TCP_INFO while
-	// payload is sent uncompressed.
+	// lookMost bounds the number of bytes of payload after which TCP_INFO is read again while payload is
+	// sent uncompressed. If the send buffer has not been full since the last read, TCP_INFO is not read.
 	lookMost = 64 << 20
 )
 
@@ -23,12 +23,13 @@ const (
 type Packing = packing.Mode
 
 const (
-	// PackAuto compresses payload if the compressed payload is shorter and the compression takes
-	// less time than it saves on the link.
+	// PackAuto compresses payload if compression shortens it to 7/8 or less and takes less time than
+	// it saves on the link.
 	PackAuto = packing.Auto
 	// PackNever sends all payload uncompressed. Compressed payload from the peer is accepted.
 	PackNever = packing.Never
-	// PackAlways compresses all payload that becomes shorter by compression. It is for tests.
+	// PackAlways compresses all payload of at least packMin bytes that compression shortens to 7/8 or
+	// less. It is for tests.
 	PackAlways = packing.Always
 )
 
@@ -53,8 +54,8 @@ func (k *packer) judge(n, packed int, took time.Duration) bool {
 	return worth
 }
 
-// promises calls Decider.Promises, which compresses a sample of the payload. If the result is
-// false, promises frees the packer's memory.
+// promises calls Decider.Promises, which compresses a sample of the payload unless the Decider is on.
+// If the result is false, promises frees the packer's memory.
 func (k *packer) promises(payload []byte) bool {
 	good := k.Promises(payload)
 	if !good {

@@ -17,10 +17,10 @@ import (
 // time to fetch instructions, and short code is faster. The general code paths, which handle all
 // kinds of messages, are long. This file has a short code path for plain Sends.
 
-// plain acts on a ULPDU on three conditions. First, the ULPDU is a plain Send with the sequence
-// number that is due. Second, it is not the first ULPDU of the connection. Third, the posted receive
-// consists of one piece of memory with room for the payload. Otherwise plain returns false and changes
-// no state.
+// plain processes a ULPDU if three conditions hold. First, the ULPDU is a plain Send with the sequence
+// number that is due, and no other Send is incomplete. Second, it is not the first ULPDU of the
+// connection. Third, the posted receive consists of one piece of memory with room for the payload.
+// Otherwise plain returns false and changes no state.
 func (p *queuePair) plain(ulpdu []byte) bool {
 	r := &p.rx
 	msn, ok := rdmap.Plain(ulpdu)

@@ -39,7 +39,7 @@ func (d *device) Progress() (int, error) {
 	if len(d.agenda.now) > 0 {
 		n += d.runAgenda()
 	}
-	if d.timers.any() { // timers are armed only while connections begin or end
+	if d.timers.any() { // timers are armed only while connections begin or end, or descriptors are scarce
 		n += d.timers.run(time.Now())
 	}
 	return n, nil
@@ -90,7 +90,8 @@ func (d *device) Wake() {
 	_, _ = unix.Write(d.wakeup, one[:]) // Write fails only if a wakeup is already pending
 }
 
-// setTimer arms a timer. It also ends a sleep that would otherwise end after the timer is due.
+// setTimer arms a timer. It also ends a Sleep of the device, which might otherwise last until after the
+// timer is due.
 func (d *device) setTimer(t *timer, after time.Duration) {
 	d.timers.set(t, time.Now().Add(after))
 	d.stir()

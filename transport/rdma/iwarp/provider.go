@@ -39,10 +39,10 @@ type secured struct {
 	active  func() *tls.Config
 }
 
-// Secure switches TLS on and the CRC off for all connections that begin after the call. A
-// connection whose peer does not use TLS is dropped. passive is the configuration for all
-// connections that peers request. active returns the configuration for one connection that this
-// side requests.
+// Secure switches TLS on for all connections that begin after the call. These connections use the CRC
+// only if the peer asks for it. A connection whose peer does not use TLS is dropped. passive is the
+// configuration for all connections that peers request. active returns the configuration for one
+// connection that this side requests.
 func (p *Provider) Secure(passive *tls.Config, active func() *tls.Config) {
 	p.secure.Store(&secured{passive, active})
 }
@@ -62,9 +62,9 @@ func (p *Provider) Counters() *Counters { return &p.counters }
 func (p *Provider) Interfaces() ([]string, error) { return interfaceNames() }
 
 // Open opens a network interface. name is the name of the interface, an address of the interface,
-// or a prefix (CIDR) that contains an address of the interface. Listeners and connections are bound
-// to addresses of the interface, never to all addresses of the host. If no interface matches, the
-// error wraps ErrNoInterface.
+// or a prefix (CIDR) that contains an address of the interface. Connections, and listeners for which
+// the consumer has chosen no address, are bound to addresses of the interface, never to all addresses
+// of the host. If no interface matches, the error wraps ErrNoInterface.
 func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
 	found, err := findAddresses(name)
 	if err != nil {

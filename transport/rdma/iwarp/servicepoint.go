@@ -24,8 +24,8 @@ const (
 	// counts MPA requests that have arrived. A TCP connection in the backlog of the socket may not
 	// have sent its request yet.
 	backlogMax = 4096
-	// exhaustedPause is the time for which a service point accepts no connection after it found that
-	// descriptors or memory are scarce.
+	// exhaustedPause is the time after which a service point that has found descriptors or memory to be
+	// scarce tries again to accept. It tries earlier if epoll reports a new connection.
 	exhaustedPause = 50 * time.Millisecond
 )
 

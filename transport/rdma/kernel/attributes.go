@@ -11,7 +11,8 @@ const (
 	// messageMost bounds the length of a request in bytes. The bound is needed because siw adds the
 	// lengths of segments in an int (siw_check_sgl_tx).
 	messageMost = 1 << 30
-	// depthMost bounds the read depths, for which librdmacm's messages have 8 bits.
+	// depthMost bounds the read depths, for which struct rdma_ucm_conn_param has 8 bits. The value 255
+	// would mean the device's maximum.
 	depthMost = 254
 	// workMost bounds the requests in a queue, because the kernel allocates the memory of a queue
 	// when the queue is created.

@@ -65,9 +65,10 @@ type device struct {
 	receives [postMost]uverbs.ReceiveRequest
 	polled   [pollMost]uverbs.Completion
 
-	// lingering counts the queue pairs that the kernel cannot destroy yet. Close uses the wait group
-	// in the field ends to wait until these queue pairs are destroyed. left holds the objects that
-	// could not be closed because of such a queue pair, in the order in which they must be closed.
+	// lingering counts the queue pairs that the kernel cannot destroy yet. A goroutine that Close
+	// starts waits, by the wait group in the field ends, until these queue pairs are destroyed. left
+	// holds the objects that could not be closed because of such a queue pair, in the order in which
+	// they must be closed.
 	lingering atomic.Int32
 	left      []io.Closer
 	ends      sync.WaitGroup

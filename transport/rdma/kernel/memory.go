@@ -44,10 +44,10 @@ var rights = [...]struct {
 	{provider.AccessRemoteAtomic, uverbs.AccessRemoteAtomic},
 }
 
-// Register implements provider.ProtectionDomain. If memory cannot be pinned, Register registers it
-// for on-demand paging, provided that the device supports on-demand paging. With on-demand paging,
-// an access to a page that is not resident delays the connection until the page is loaded. If the
-// device refuses paging, too, the Fault is still that of pinning.
+// Register implements provider.ProtectionDomain. If pinning fails with ENOMEM or EPERM, Register
+// registers the memory for on-demand paging, provided that the device supports on-demand paging. With
+// on-demand paging, an access to a page that is not resident delays the connection until the page is
+// loaded. If the device refuses paging, too, the Fault is still that of pinning.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	asked := uverbs.AccessRelaxedOrdering
 	if access&provider.AccessLocalWrite != 0 && d.device.attributes.SinksAreWritable {
@@ -97,9 +97,9 @@ func (d *domain) Deregister(keys provider.Registered) error {
 }
 
 // pinnedMost returns the number of bytes that the process may have registered at a time. It returns
-// 0 if there is no limit. The limit is RLIMIT_MEMLOCK, and the kernel applies it only to a process
-// without CAP_IPC_LOCK in the initial user namespace (ib_umem_get). siw applies the limit to every process
-// (siw_reg_user_mr, siw_umem_get).
+// 0 if there is no limit, and 1 if the limit is 0. The limit is RLIMIT_MEMLOCK, and the kernel applies it
+// only to a process without CAP_IPC_LOCK in the initial user namespace (ib_umem_get). siw applies the limit
+// to every process (siw_reg_user_mr, siw_umem_get).
 func pinnedMost(driver uverbs.Driver) int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur > math.MaxInt {

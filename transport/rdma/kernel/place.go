@@ -94,7 +94,8 @@ func leading(s *uverbs.Site, prefixes []netip.Prefix) []netip.Prefix {
 	return prefixes
 }
 
-// reachable reports whether other hosts can reach the first address of the place.
+// reachable reports whether other hosts can reach the first address of the place, that is, whether
+// this address is not link-local.
 func (p *place) reachable() bool { return !p.prefixes[0].Addr().IsLinkLocalUnicast() }
 
 // prefer parses name as an address, and makes this address the first address of the place. It

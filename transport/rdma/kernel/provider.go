@@ -34,7 +34,8 @@ func New(c Config) *Provider { return &Provider{c} }
 // Name implements provider.Provider.
 func (p *Provider) Name() string { return Name }
 
-// Interfaces lists the devices that Open can open, by the kernel's names.
+// Interfaces lists the devices that uverbs or libibverbs can drive, by the kernel's names. Open can
+// still fail for such a device, for example if no network address leads to it.
 func (p *Provider) Interfaces() ([]string, error) {
 	all, err := uverbs.Devices()
 	if err != nil {

@@ -102,8 +102,9 @@ func (d *device) ofPair(user uint64) *queuePair {
 	return nil
 }
 
-// takeEvents handles all pending events of the device. It reports the removal of the device to the
-// consumer once. It returns an error only if a queue has failed.
+// takeEvents handles all pending events of the device. If a queue has failed (queueFailed), it returns
+// an error. If the device cannot be used any more for another reason, it reports the removal of the
+// device to the consumer once, and returns nil.
 func (d *device) takeEvents() error {
 	for d.failure == nil {
 		e, ok, err := d.context.NextEvent()

@@ -19,7 +19,8 @@ type Adapter struct {
 	// Fabric names the network of the adapter: "roce", "iwarp", "ib-" and the subnet prefix, or "ib"
 	// if the subnet prefix is unknown. Adapters of the same fabric can probably be connected with each other.
 	Fabric string
-	// Address is the first address of the adapter's interfaces that other hosts can reach.
+	// Address is the first address of the adapter's interfaces that are up, without link-local
+	// addresses, which have no meaning on other hosts. It is invalid if there is no such address.
 	Address netip.Addr
 	// Near is the percentage of the rank's processors that are local to the adapter (local_cpulist
 	// in sysfs). It is 100 if the host does not provide this list.
@@ -33,8 +34,8 @@ type CPUs interface {
 }
 
 // Adapters lists the RDMA devices that can probably be used, without opening them. A device can
-// probably be used if it has an active port, and an interface with an address that rdma_cm can
-// bind. The devices nearest to the processors that the rank may use come first. The argument named
+// probably be used if it has an active port, and an interface that is up and has an address that is
+// not link-local. The devices nearest to the processors that the rank may use come first. The argument named
 // may is the set of these processors. If several devices are nearest, the argument turn, which is
 // the number of the rank on its node, decides which of them comes first. So the ranks of a node use
 // these devices in turn. The second list has a line for each of the other devices, with the reason
@@ -95,7 +96,8 @@ func (h *Host) Adapter(name string) (Adapter, bool) {
 	return Adapter{}, false
 }
 
-// reachable returns the first address of the named interfaces that other hosts can reach.
+// reachable returns the first address of the named interfaces that is not link-local. It ignores
+// interfaces that are down.
 func reachable(interfaces []Interface, names []string) netip.Addr {
 	for _, name := range names {
 		for i := range interfaces {

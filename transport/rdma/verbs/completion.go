@@ -46,8 +46,8 @@ const (
 )
 
 // Completion is one entry of a completion queue. The entries of an endpoint come in this order:
-// first EventEstablished, then completions, including flushed ones, and last the event that ends
-// the connection.
+// first EventEstablished, then completions, including flushed ones, and then the event that ends
+// the connection. Only flushed completions of work that is posted in StateDisconnected come later.
 type Completion struct {
 	// Endpoint is the endpoint of the entry. It is nil for StreamConnectionRequest, StreamLimit and
 	// StreamAdapter.

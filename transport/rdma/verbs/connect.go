@@ -20,7 +20,8 @@ import (
 //	EventTimedOut           the host received the request, but the peer did not answer in time
 //	EventNonPeerRejected    every other failure, which Event.Err describes
 //	EventDisconnected       Disconnect ended the attempt
-//	EventBroken             the adapter failed during the attempt
+//	EventBroken             the adapter failed, or a completion queue of the endpoint overflowed,
+//	                        during the attempt
 //
 // After EventEstablished the endpoint is in StateConnected, after EventBroken in StateError, and
 // after every other event in StateDisconnected.

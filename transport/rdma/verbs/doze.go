@@ -5,7 +5,8 @@ import "time"
 // Attend sets who makes progress while a queue is armed. If attended is false, which is the default, a goroutine of
 // the adapter does. If attended is true, Arm neither starts nor wakes this goroutine, and Wait fails with
 // ErrInvalidState. Instead, a goroutine of the consumer calls Doze after Arm, and then Poll. This saves the switches
-// between the goroutine that sleeps in the kernel and the goroutine that polls. No queue is armed during Attend.
+// between the goroutine that sleeps in the kernel and the goroutine that polls. The caller ensures that no queue is
+// armed when it calls Attend.
 func (a *Adapter) Attend(attended bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

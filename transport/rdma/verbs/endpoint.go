@@ -20,8 +20,9 @@ type EndpointConfig struct {
 	SharedReceives *SharedReceiveQueue
 	// Guarded is true if the remote side must first prove that it is a legitimate peer. Until
 	// Endpoint.Trust is called, an active endpoint accepts no messages, Reads or Writes from the
-	// remote side, and a passive endpoint accepts only a single Send. Adapters whose queue pairs do
-	// not implement provider.Guard ignore Guarded.
+	// remote side, and a passive endpoint accepts only a single Send, and Reads and Writes of length
+	// 0, which access no memory. Adapters whose queue pairs do not implement provider.Guard ignore
+	// Guarded.
 	Guarded bool
 	// Attributes are the requested attributes. If Attributes is nil, the endpoint gets the defaults
 	// of the adapter (Attributes.Endpoint of the adapter). Query returns the attributes that the

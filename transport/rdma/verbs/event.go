@@ -19,7 +19,7 @@ const (
 	EventPeerRejected
 	// EventNonPeerRejected reports that the connection was not made, for a reason that no
 	// other event covers: nothing listens, the backlog is full, the remote provider lacks
-	// the QoS, or the transport failed.
+	// the QoS, the read depths are incompatible, or the transport failed.
 	EventNonPeerRejected
 	// EventAcceptCompletionError reports that a connection failed after Accept and before it
 	// was established.
@@ -33,7 +33,8 @@ const (
 	// EventDisconnected reports that either side ended the connection gracefully, or that Disconnect
 	// on this side ended the connection or the connection attempt.
 	EventDisconnected
-	// EventBroken reports that the connection failed.
+	// EventBroken reports that the connection failed, or that the adapter failed or a completion
+	// queue of the endpoint overflowed during a connection attempt.
 	EventBroken
 	// EventLimitReached reports that a shared receive queue holds fewer receives than its
 	// limit. It comes at most once for each SetLimit.
@@ -60,7 +61,8 @@ var eventNames = [...]string{
 	EventPortDown: "PORT_DOWN", EventPortUp: "PORT_UP", EventAddressChanged: "ADDRESS_CHANGED",
 }
 
-// String returns the name that the event has on the manual pages, without DAT_CONNECTION_EVENT_.
+// String returns the name of the event. For a connection event it is the name on the manual pages,
+// without DAT_CONNECTION_EVENT_.
 func (t EventType) String() string {
 	if int(t) < len(eventNames) && eventNames[t] != "" {
 		return eventNames[t]

@@ -93,9 +93,11 @@ type MemoryRegion struct {
 
 // Register makes the memory b usable in posted requests of the domain's endpoints. The peers of
 // these endpoints can use b within the rights in access. The region keeps b reachable. Register
-// fails with ErrInvalidParameter if b is empty, or if access has AccessRemoteWrite or
-// AccessRemoteAtomic without AccessLocalWrite, or if the provider cannot register this memory. It fails
-// with ErrInsufficientResources if the registration can succeed after other memory was deregistered.
+// fails with ErrInvalidParameter if b is empty, or if access has an undefined right, or
+// AccessRemoteWrite or AccessRemoteAtomic without AccessLocalWrite, or if the provider cannot register
+// this memory. It fails with ErrModelNotSupported if access has AccessRemoteAtomic and the adapter has
+// no atomics. It fails with ErrInsufficientResources if the registration can succeed after other memory
+// was deregistered.
 // A registration may take a long time if memory has to be pinned. Other calls can proceed during a
 // registration.
 func (d *ProtectionDomain) Register(b []byte, access Access) (*MemoryRegion, error) {

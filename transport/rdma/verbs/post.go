@@ -31,9 +31,9 @@ func (ep *Endpoint) Post(w *WorkRequest) error {
 	return err
 }
 
-// PostList posts requests in order and starts them together. It stops at the first request that
-// cannot be posted. It returns the number of posted requests, and the error of the request that
-// cannot be posted.
+// PostList posts requests in order and starts them together, unless the last posted request has
+// FlagMore. It stops at the first request that cannot be posted. It returns the number of posted
+// requests, and the error of the request that cannot be posted.
 func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 	if err := ep.lock("post list"); err != nil {
 		return 0, err

@@ -44,7 +44,7 @@ type receiveQueue struct {
 	depth int
 	// head is the number of the oldest receive that is not complete. next is the number of the
 	// oldest receive that the provider has not taken. tail is the number of the next receive to be
-	// posted. These numbers only grow, and return to 0 when all receives are complete.
+	// posted. These numbers only grow, except that retire sets them to 0 when all receives are complete.
 	head, next, tail uint64
 }
 

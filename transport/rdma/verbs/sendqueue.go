@@ -26,7 +26,7 @@ type sendQueue struct {
 	depth    int
 	// head is the number of the oldest request that is not retired. next is the number of the
 	// oldest request that the provider has not taken. tail is the number of the next request to be
-	// posted. These numbers only grow, and return to 0 when all requests are retired.
+	// posted. These numbers only grow, except that finish sets them to 0 when all requests are retired.
 	head, next, tail uint64
 	// gated is true if this queue itself holds back fenced requests, and the Reads and atomics that
 	// exceed readsMax, the final ORD. gated is false if the adapter holds them back

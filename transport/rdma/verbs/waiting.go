@@ -44,7 +44,9 @@ type waiter struct {
 // and, with CompletionSolicitedWait, entries of unsolicited messages. All other entries do. While
 // Wait blocks, it makes progress itself, or another goroutine of the adapter makes progress. If ctx
 // ends or the queue dies before these entries are queued, Wait returns the error of ctx or of the
-// queue (see Err). In this case queued entries stay queued.
+// queue (see Err). In this case queued entries stay queued. Wait fails with ErrInvalidParameter if
+// threshold is less than 1 or greater than the capacity of the queue, and with ErrInvalidState if the
+// adapter is attended (Attend).
 func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	const op = "wait"
 	a := q.adapter

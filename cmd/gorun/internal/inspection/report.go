@@ -18,8 +18,8 @@ type Report struct {
 	Started time.Time `json:"started"`
 	// Now is the time at which the report was made.
 	Now time.Time `json:"now"`
-	// Ranks is the number of ranks of the job. Joined is the number of ranks that have joined the job and not
-	// ended. Ended is the number of ranks that have ended.
+	// Ranks is the number of ranks of the job. Joined is the number of ranks that have joined the job and neither
+	// left it nor ended. Ended is the number of ranks that have left the job or ended.
 	Ranks  int `json:"ranks"`
 	Joined int `json:"joined"`
 	Ended  int `json:"ended"`

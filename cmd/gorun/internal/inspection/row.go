@@ -97,10 +97,10 @@ func (r *Report) counts() map[int]Counts {
 	return all
 }
 
-// since sets the rates from two readings of a rank's counters and the seconds between them. If the rank was
-// restarted in between, its rates stay Unknown. Waiting is a percentage of the time that has passed on the
-// rank's own clock (Counts.Time). A wait in progress is counted up to that time. The rank sets
-// this clock at least every 750 ms, except while it is stopped.
+// since sets the rates from two readings of a rank's counters and the seconds between them. If a counter has
+// decreased, the rank was restarted in between, and its rates stay Unknown. Waiting is a percentage of the
+// time that has passed on the rank's own clock (Counts.Time). A wait in progress is counted up to that time.
+// The rank sets this clock at least every 750 ms, except while it is stopped.
 func (w *Row) since(before, now Counts, seconds float64) {
 	if now.Messages < before.Messages || now.Bytes < before.Bytes || seconds <= 0 {
 		return

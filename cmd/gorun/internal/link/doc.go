@@ -1,5 +1,6 @@
 // Package link implements the protocol between the launcher and its node agents. It runs over a
-// pair of byte streams: the standard input and output of the command that starts the agent.
+// pair of byte streams: the standard input and output of the command that starts the agent or, for
+// the agent of a pod, a TCP connection.
 //
 //	agent                                   launcher
 //	preamble: "gorun-agent 10 v1.2.3\n"  ->                protocol and version

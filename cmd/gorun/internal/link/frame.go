@@ -27,7 +27,7 @@ const (
 	KindStarted                    // Started
 	KindFailed                     // Failed
 	KindUp                         // Target, and one frame of the rank for bootstrap.Server.Take
-	KindDown                       // frames for bootstrap.Relay.Tell
+	KindDown                       // one frame for bootstrap.Relay.Tell
 	KindOutput                     // Target, and bytes of the stream
 	KindOutputEnd                  // Target
 	KindCredit                     // Target, Amount of further bytes that may be sent; with Stdin: of Up, input or files

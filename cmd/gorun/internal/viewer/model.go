@@ -66,7 +66,7 @@ type Model struct {
 	operations    viewport.Model
 	help          help.Model
 
-	signal syscall.Signal // the signal that has ended the view, sent or by a key; 0 if none
+	signal syscall.Signal // the signal that has ended the view: it was sent, or a key stands for it; 0 if none
 	err    error
 }
 

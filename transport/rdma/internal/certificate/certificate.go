@@ -20,8 +20,8 @@ const (
 	protocol = "gorun-mpa"
 )
 
-// ErrForeign reports that the other side does not have the certificate of this job, or that its
-// ClientHello was not made with the job's secret.
+// ErrForeign reports that the other side does not have the certificate of this job, that its
+// ClientHello was not made with the job's secret, or that it has not agreed on the application protocol.
 var ErrForeign = errors.New("the other side does not know the job's secret")
 
 // Sides has the TLS configurations for the active and the passive side of a job's connections.

@@ -52,8 +52,8 @@ type Config struct {
 	Interface string
 	// Addresses are the addresses of the interface.
 	Addresses []netip.Prefix
-	// Wake ends a Progress.Sleep of the provider. Any goroutine may call Wake before Close. No
-	// goroutine may call it after Close.
+	// Wake ends the provider's Sleep (see provider.Progress). Any goroutine may call Wake before
+	// Device.Close. No goroutine may call it after Device.Close.
 	Wake func()
 	// Happened is the method Happened of provider.Adapter.
 	Happened func(provider.Event)

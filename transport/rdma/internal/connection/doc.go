@@ -8,9 +8,10 @@
 //	Accept  ->                         accepting  -> established -> ended
 //	                         Disconnect: established -> disconnecting -> ended
 //
-// All methods except Stir are called under the adapter's lock. On iWARP, two commands block: siw
-// makes its TCP connection within the command Connect, and destroying the id of an attempt waits
-// for the peer's answer. Goroutines execute both commands, and Progress handles the result of Connect.
+// After the adapter has been opened, all methods except Stir and Device.Close are called under its
+// lock. On iWARP, two commands block: siw makes its TCP connection within the command Connect, and
+// destroying the id of an attempt waits for the peer's answer. Goroutines execute both commands, and
+// Progress handles the result of Connect.
 //
 // # Two kinds of device
 //
@@ -19,7 +20,7 @@
 //	established          active side: when it confirms     by an event
 //	read depths          in events: as seen by this side   in an answer: swapped
 //	private data         56, 196, 148 bytes, padded        251 bytes, not padded
-//	no listener          rejected with reason 8            Connect returns ECONNREFUSED
+//	no listener          rejected with reason 8            ECONNREFUSED: siw from Connect, others in an event
 //
 // (The row "private data" has the limits of a request, an accept and a reject.)
 //

@@ -87,9 +87,9 @@ func (f *Flow) Position() (sent, received uint16) { return f.out.next, f.in.expe
 // Slot returns the slot of a sequence number.
 func (f *Flow) Slot(sequence uint16) int { return int(sequence & (f.out.slots - 1)) }
 
-// Next returns the word of the oldest eager frame that is not sent yet. It returns false if all
-// frames are sent, or if this side has no credit. Next counts the frame as sent, so the caller has
-// to send it.
+// Next returns the word of the oldest eager frame that has not been sent on the current connection.
+// It returns false if all frames have been sent, if this side has no credit, or if there is no
+// connection. Next counts the frame as sent, so the caller has to send it.
 func (f *Flow) Next() (Word, bool) {
 	if !f.up {
 		return 0, false

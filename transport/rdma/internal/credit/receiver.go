@@ -68,11 +68,11 @@ func (r *receiver) confirm(w Word) error {
 //
 // The last reserved receive is used only for an update that enables the peer to send a frame,
 // because this frame confirms the update. While the previous update is unconfirmed, all frames
-// that have arrived were sent under the limit and the acknowledgement that preceded this update.
-// The new update enables the peer to send one more frame on two conditions. First, the new limit
-// must be higher than the limit that the peer knows. Second, the peer must have a free slot. It
-// has a free slot if the update acknowledges more frames, or if all frames that the known limit
-// allowed have arrived.
+// that have arrived were sent under the limit and the acknowledgement that preceded the previous
+// update. The new update enables the peer to send one more frame on two conditions. First, the new
+// limit must be higher than that earlier limit. Second, the peer must have a free slot. It has a
+// free slot if the new update acknowledges more frames than that earlier acknowledgement, or if all
+// frames that the earlier limit allowed have arrived.
 func (r *receiver) may() bool {
 	switch r.updates - r.confirmed {
 	case 0:

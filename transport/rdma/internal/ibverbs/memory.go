@@ -42,8 +42,8 @@ type Region struct {
 	pin goruntime.Pinner
 }
 
-// Register registers memory. The kernel pins its pages, which takes a while. The cause of an error
-// may be a uverbs.MemlockError.
+// Register registers memory. Unless access contains uverbs.AccessOnDemand, the kernel pins the pages
+// of the memory, which takes time. The cause of an error may be a uverbs.MemlockError.
 func (d *ProtectionDomain) Register(b []byte, access uverbs.Access) (*Region, error) {
 	const op = "register memory"
 	c := d.context

@@ -13,9 +13,8 @@ import (
 const (
 	// listMax is the maximum number of requests that one call of the library posts.
 	listMax = 32
-	// listSegments and listInline are numbers of segments and of inline bytes. Every list has room
-	// for at least these numbers. A list ends before the first request for which the list has too
-	// little room.
+	// listSegments and listInline are the minimum numbers of segments and of inline bytes for which a
+	// list has room. A list ends before the first request for which the list has too little room.
 	listSegments = 64
 	listInline   = 1024
 )

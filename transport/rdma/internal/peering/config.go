@@ -5,15 +5,15 @@ import "time"
 // Random is a source of random bits. The sources of math/rand/v2 implement it.
 type Random interface{ Uint64() uint64 }
 
-// Config identifies the two ranks and has the time limits of this side. A duration of 0 stands for
-// the default, which the comment of each field gives.
+// Config identifies the two ranks and has the time limits of this side. A duration of 0 or less
+// stands for the default, which the comment of each field gives.
 type Config struct {
 	// Rank is the rank of this side, Peer the rank of the other side. They differ.
 	Rank, Peer uint32
 	// Incarnation is the incarnation of this rank.
 	Incarnation uint16
 	// Attempt is the maximum duration of one request; the default is 5 s. Attempt should be longer
-	// than the provider's own handshake.
+	// than the provider's own time limit for a request.
 	Attempt time.Duration
 	// Confirm is the maximum time for which an accepted connection may stay without the first
 	// message; the default is 5 s.
@@ -21,13 +21,15 @@ type Config struct {
 	// Goodbye is the maximum time between sending BYE and receiving BYE-ACK, and between receiving
 	// BYE and the FIN; the default is 2 s.
 	Goodbye time.Duration
-	// RetryMin and RetryMax bound the pause between two attempts; the defaults are 5 ms and 1 s.
-	// The pause doubles after each attempt, from RetryMin up to RetryMax. Up to half of the pause
-	// is random.
+	// RetryMin and RetryMax define the pause between two attempts; the defaults are 5 ms and 1 s.
+	// The maximum pause doubles after each failed attempt, from RetryMin up to RetryMax. The actual
+	// pause is a random time between half of this maximum and the maximum. It is longer if the peer
+	// requires a longer delay (Busy), and at least 2*RetryMax after an attempt during which this
+	// side has refused a simultaneous request of the peer.
 	RetryMin, RetryMax time.Duration
 	// GiveUp is the time for which new attempts are made, counted from the time when the connection
 	// is first wanted; the default is 30 s. If no attempt succeeds, the peer is declared down when
-	// the last attempt has failed.
+	// this time has passed and the last attempt has failed.
 	GiveUp time.Duration
 	// Absence is the time for which connections are attempted to a peer at whose address nothing
 	// listens, counted from the first refusal; the default is 2 s. Absence applies to a peer with

@@ -39,22 +39,23 @@
 //     accepting rank. When the abandoned request arrives at the peer, the peer recognizes the
 //     request by this number and refuses it.
 //   - A request or reply of a newer incarnation of the peer replaces everything that is known of
-//     the peer. A request of an older incarnation is refused with StaleEpoch.
+//     the peer, unless the machine is over or this side is ending. A request of an older incarnation
+//     is refused with StaleEpoch.
 //   - A connection ends by the control frames BYE and BYE-ACK before the FIN, because some providers
 //     take a FIN as the end of both directions. The side that sent BYE closes when the answer has
 //     arrived. If no answer arrives within Config.Goodbye, the side that sent BYE drops the
 //     connection.
 //   - A connection that is lost while in use is made again even if the engine has nothing to send.
-//     Otherwise the death of the peer would not be detected. After Config.GiveUp without an answer
-//     the peer is declared down.
+//     Otherwise the death of the peer would not be detected. If no connection is made within
+//     Config.GiveUp, the peer is declared down.
 //   - A peer that refuses TCP connections is declared down after Config.Absence, because every rank
 //     listens before it publishes its address. If a connection with the peer was in use, the peer
 //     is declared down after a few refused attempts.
 //   - If the host of a Supervised peer accepts TCP connections and the rank does not answer, the
-//     peer was stopped, and attempts continue. If the peer refuses TCP connections, or its host
-//     does not accept them, the limits above apply. The Contact of a Lost attempt distinguishes the
-//     cases. Time in which this side was stopped does not count towards the limits. The machine
-//     detects such a stop by a Step that comes late.
+//     peer was stopped, and attempts continue. If the peer refuses TCP connections, or its host has
+//     accepted none of them, the limits above apply. The Contact of a Lost attempt distinguishes the
+//     cases. Time in which this side was stopped does not count towards Config.GiveUp. The machine
+//     detects such a stop by a Step that comes more than 1 s late.
 //
 // Attempt numbers and incarnations are compared as serial numbers mod 2^16 (RFC 1982). Because of
 // the comparison, a recorded request counts as new again after 2^15 further attempts of one rank to

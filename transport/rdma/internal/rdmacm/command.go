@@ -11,7 +11,8 @@ type Driver interface {
 	Ready() bool
 	// Descriptor returns a file descriptor that is readable while there are events.
 	Descriptor() int
-	// Close ends every id. It does not wait for commands in other goroutines.
+	// Close ends every id. It does not wait for commands in other goroutines: the ids end after these
+	// commands.
 	Close() error
 }
 

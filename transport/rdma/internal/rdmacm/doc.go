@@ -33,8 +33,9 @@
 //
 // # Events
 //
-// No operation waits for its result. The result is an Event, which Next returns. An Event shares
-// no memory with the channel.
+// The result of an operation that depends on the network or on the peer is an Event, which Next
+// returns. The operation does not wait for the Event. Only Connect on siw, and Destroy, can block (see
+// ID). An Event shares no memory with the channel.
 //
 // One goroutine may read an event while another one destroys its id. Therefore an event of a
 // destroyed id must not reach the program. librdmacm solves this problem by a count: it defers the

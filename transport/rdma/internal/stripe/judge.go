@@ -169,7 +169,8 @@ func (j *Judge) decide() {
 }
 
 // String returns a text with the share of the bytes that the side connection carries, and with the
-// measured rates. If the side connection is not used, the text says so.
+// measured rates. If the measured rates favor the main connection alone, the text says so. Before the
+// first measurement of both connections together, the text says only that they are being measured.
 func (j *Judge) String() string {
 	if j.together == 0 {
 		return "being measured"

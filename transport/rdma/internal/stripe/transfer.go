@@ -145,9 +145,10 @@ func (t *Transfer) trim(l *list) {
 	l.parts = l.parts[:copy(l.parts, l.parts[n:])]
 }
 
-// Lost takes back the parts on the side connection that are not done. The caller must have freed
-// the connection before, so that its adapter does not access the memory any more. The parts of a
-// Get are to be posted again, and the parts of a Put are held until Release.
+// Lost takes back parts that were posted on the side connection. The caller must have freed the
+// connection before, so that its adapter does not access the memory any more. The parts of a Get
+// that are not complete are to be posted again. The parts of a Put that are not confirmed are held
+// until Release.
 func (t *Transfer) Lost() {
 	l := &t.lists[Side]
 	if t.put {

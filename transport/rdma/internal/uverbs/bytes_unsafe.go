@@ -41,7 +41,7 @@ func sizeOf[T any]() int {
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
 // setResponse makes the kernel write the answer of a command to out. It writes the address of out
-// into the field response of the command, which begins at the start of in.
+// into the field response of the command. The bytes of the command are in the argument in.
 func setResponse(in, out []byte) {
 	binary.NativeEndian.PutUint64(in[sizeOf[header]():], addressOf(out))
 }

@@ -28,8 +28,8 @@ func tellKernel[Q any](c *Context, op string, number uint32, q *Q) error {
 	return nil
 }
 
-// setHeader sets the header of the command in its first argument. The argument out is the length of
-// the answer in bytes.
+// setHeader writes the header of a command, whose bytes are in the argument in. The argument out is
+// the length of the answer in bytes.
 func setHeader(in []byte, number uint32, out int) {
 	*at[header](in, 0) = header{command: number, inWords: uint16(len(in) / 4), outWords: uint16(out / 4)}
 }

@@ -58,8 +58,8 @@ func driverOf(d Driver) driver {
 	}
 }
 
-// Drives reports whether Open can open a device. Open can open it if this package knows the layout
-// of its queues.
+// Drives reports whether this package knows the layout of the device's queues. Open refuses all other
+// devices with ErrUnknownDriver.
 func Drives(d *Device) bool {
 	known := driverOf(d.Driver)
 	return known != nil && known.abi() == d.ABI

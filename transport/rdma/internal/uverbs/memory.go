@@ -65,8 +65,8 @@ type Region struct {
 	Address    uint64
 }
 
-// Register registers memory with the device. The kernel pins the pages of b, which takes time. The
-// error may wrap a MemlockError.
+// Register registers memory with the device. Unless access contains AccessOnDemand, the kernel pins
+// the pages of b, which takes time. The error may wrap a MemlockError.
 func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 	const op = "register memory"
 	c := d.context

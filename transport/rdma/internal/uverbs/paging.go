@@ -3,7 +3,8 @@ package uverbs
 import "encoding/binary"
 
 // AccessOnDemand requests on-demand paging: the pages are faulted in when the device uses them, and
-// are not pinned. A device for which OnDemand returns false refuses AccessOnDemand.
+// are not pinned. A device for which OnDemand returns false may refuse AccessOnDemand, or support such
+// memory in fewer operations.
 const AccessOnDemand Access = 1 << 6
 
 // The extended command that queries the limits of a device (struct ib_uverbs_cmd_hdr, struct
@@ -27,7 +28,7 @@ const (
 )
 
 // OnDemand reports whether memory that is registered with AccessOnDemand can be used for all
-// operations for which other registered memory can be used.
+// operations, except atomics, for which other registered memory can be used.
 func (c *Context) OnDemand() bool { return onDemand(c.kernel) }
 
 // OnDemand does the same as Context.OnDemand for a device file that libibverbs has opened.

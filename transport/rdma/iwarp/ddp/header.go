@@ -9,7 +9,7 @@ import (
 //
 //	0x80  T     tagged
 //	0x40  L     last segment of its message
-//	0x3c        reserved: sent as zero, ignored on receipt
+//	0x3c        reserved: sent as zero, ignored on receipt (package iwarp uses 0x20, see its flagPacked)
 //	0x03  DV    version
 const (
 	flagTagged  = 0x80

@@ -28,8 +28,8 @@ func (q *Queue) Pass() { q.msn++ }
 // is the length of the buffer of the message. The error is ErrSequence, ErrOffset, or ErrTooLong.
 // ErrTooLong means that the segment ends beyond the buffer. Check changes no state.
 //
-// Before the call, the caller must check that there is a buffer for the message. If there is no
-// buffer, the error of the segment is ErrNoBuffer.
+// Check does not know whether there is a buffer for the message. If there is none, the caller must
+// report ErrNoBuffer.
 func (q *Queue) Check(h *Untagged, payload, room int) error {
 	switch {
 	case h.MSN != q.msn:

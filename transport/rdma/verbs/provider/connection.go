@@ -18,7 +18,7 @@ type QueuePairConfig struct {
 	Upcalls Upcalls
 	// Guarded is true if the peer is not trusted until Guard.Trust is called. Until then an active
 	// queue pair must process no data of the peer, and a passive queue pair may process only a
-	// single Send.
+	// single Send, and messages of the protocol that access no memory of the consumer.
 	Guarded bool
 }
 

@@ -102,7 +102,8 @@ type Sends interface {
 	// Single returns the request that Next would return, on three conditions: it is the only request
 	// that was not taken yet, no Read or atomic that Next counts is in flight, and no graceful
 	// Disconnect has begun. Otherwise Single returns nil. Single does not take the request. TakeSingle
-	// takes it.
+	// takes it. A Read or an atomic must be taken with Next instead, because TakeSingle does not count
+	// the request as in flight.
 	Single() *Request
 	TakeSingle()
 	// Len returns the number of requests that are posted and not complete.
