@@ -1,8 +1,9 @@
 // Command peers compares gorun with Open MPI and MPICH on this machine. It also compares gorun's actors with
 // protoactor and with protoactor's package remote:
 //
-//	go -C bench/peers run .                     # everything, some twenty minutes
+//	go -C bench/peers run .                     # all parts that take minutes, some twenty minutes
 //	go -C bench/peers run . -part actors        # actors, a minute
+//	go -C bench/peers run . -part osu           # as the OSU benchmarks measure, a quarter of an hour
 //	go -C bench/peers run . -part curves        # latency and bandwidth over size, four minutes
 //	go -C bench/peers run . -only 'latency 8 B' # some rows
 //	go -C bench/peers run . -rounds 1 -quick    # does it work at all

@@ -42,11 +42,11 @@ func main() {
 	flag.BoolVar(&o.draw, "draw", false, "measure nothing: draw the pictures of the samples that are in the results")
 	flag.IntVar(&o.nice, "nice", 0, "run all systems with this `niceness`; a negative one (root) helps on a machine with other load")
 	flag.DurationVar(&o.near, "near", 0, "repeat a run before or after which a cache line took more than this `time` from the first processor to the second and back: on a virtual machine of two it varies")
-	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the tree; with -only and -quick none, as what they leave is not whole)")
-	flag.BoolVar(&o.resume, "resume", false, "go on with the results that are there: measure what lacks in them, with -only some of it, and write them again")
+	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the tree; with -only and -quick none, because their results are incomplete)")
+	flag.BoolVar(&o.resume, "resume", false, "continue the stored results: measure what is missing in them, with -only a part of it, and write them again")
 	flag.DurationVar(&o.limit, "for", 0, "stop after this `time` and write what there is by then; needs -resume")
-	flag.StringVar(&o.npb, "npb", "", "`directory` of the NAS reference codes, built: openmpi/bin/ft.A.x, mpich/bin/ft.A.x and so on; without it there is no part npb")
-	part := flag.String("part", strings.Join(partNames(), ","), "only these `comparisons`")
+	flag.StringVar(&o.npb, "npb", "", "`directory` of the NAS reference codes for the part npb, built: openmpi/bin/ft.A.x, mpich/bin/ft.A.x and so on")
+	part := flag.String("part", strings.Join(partNames(false), ","), "`comparisons` to make; all: "+strings.Join(partNames(true), ","))
 	only := flag.String("only", "", "only rows whose name matches this `expression`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -65,12 +65,12 @@ func main() {
 	}
 }
 
-// partNames returns the names of all comparisons.
-func partNames() []string {
-	all := plans()
-	names := make([]string, len(all))
-	for i, p := range all {
-		names[i] = p.name
+// partNames returns the names of the comparisons. If long is false, it leaves out those of long plans.
+func partNames(long bool) (names []string) {
+	for _, p := range plans() {
+		if long || !p.long {
+			names = append(names, p.name)
+		}
 	}
 	return names
 }
@@ -84,11 +84,11 @@ func (o *options) complete(arguments []string, part, only string) error {
 		return fmt.Errorf("-rounds %d: at least one", o.rounds)
 	}
 	if o.resume && (o.draw || o.quick) || o.limit > 0 && !o.resume {
-		return errors.New("-for needs -resume, which neither -draw nor -quick goes with")
+		return errors.New("-for needs -resume; -resume cannot be combined with -draw or -quick")
 	}
 	for name := range strings.SplitSeq(part, ",") {
-		if !slices.Contains(partNames(), name) {
-			return fmt.Errorf("-part %q: there are %s", name, strings.Join(partNames(), ", "))
+		if all := partNames(true); !slices.Contains(all, name) {
+			return fmt.Errorf("-part %q: there are %s", name, strings.Join(all, ", "))
 		}
 		o.part = append(o.part, name)
 	}
@@ -189,9 +189,9 @@ func (c *comparison) resume(out string) error {
 	case err != nil:
 		return err
 	case before.Machine.Distance != c.result.Machine.Distance:
-		return fmt.Errorf("%s: measured with another -near: it cannot be gone on with", name)
+		return fmt.Errorf("%s: measured with another -near: it cannot be resumed", name)
 	case before.Quick || before.Machine.CPU != c.result.Machine.CPU || before.Machine.Processors != c.result.Machine.Processors:
-		return fmt.Errorf("%s: of another machine, %s, or of a quick run: it cannot be gone on with", name, before.Machine.CPU)
+		return fmt.Errorf("%s: of another machine, %s, or of a quick run: it cannot be resumed", name, before.Machine.CPU)
 	}
 	c.result.Samples, c.result.Problems = before.Samples, before.Problems
 	if c.result.Problems == nil {

@@ -49,6 +49,12 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestPartNames checks that the default of -part leaves out the plans that take longer than the others together.
+func TestPartNames(t *testing.T) {
+	require.Equal(t, []string{"peers", "crowd", "rdma", "actors", "curves"}, partNames(false))
+	require.Equal(t, []string{"peers", "osu", "collectives", "crowd", "rdma", "hosts", "actors", "curves", "npb"}, partNames(true))
+}
+
 // TestChoose checks that -only drops the measurements that no matching row needs.
 func TestChoose(t *testing.T) {
 	whole := messagePlan()

@@ -43,6 +43,9 @@ type plan struct {
 	references bool
 	// hosts is the number of emulated hosts on which the ranks run, 0 for this machine.
 	hosts int
+	// long is true if the measurements take so long that only -part selects them: five rounds of the other
+	// plans together take twenty minutes.
+	long bool
 	// peers returns the systems, gorun first. dir is the directory of the built programs.
 	peers func(dir string, ucx bool) []system
 }

@@ -33,7 +33,7 @@ const roomMax = 2 << 30
 // loopback. There, gorun uses iWARP in user space.
 func collectivePlan() plan {
 	var p plan
-	p.name, p.peers, p.summary = "collectives", systems, true
+	p.name, p.peers, p.summary, p.long = "collectives", systems, true, true
 	all := slices.Concat(osuOperations, partedOperations)
 	sizes := append(slices.Clone(osuSizes), 16*mib)
 	for _, ranks := range collectiveRanks {

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// crowds contains the numbers of ranks in the measurements of ranks that share two cores.
+// crowds contains the numbers of ranks in the measurements of ranks that share the cores.
 var crowds = []int{4, 8, 16}
 
 // crowdPlan compares gorun with Open MPI and MPICH when ranks outnumber the cores.
@@ -21,7 +21,6 @@ func crowdPlan() plan {
 // manyMeasurements returns the measurements of jobs of tens and hundreds of ranks.
 func manyMeasurements() []measurement {
 	return []measurement{
-		{key: "latency", program: "latency", ranks: 2, bound: true, alone: true, args: append([]string{"-m", "8"}, warm...)},
 		{key: "heard 63", program: "latency", ranks: 65, alone: true, args: append([]string{"-m", "8", "-heard", "63"}, warm...), quick: []string{"-i", "20", "-x", "2", "-heard", "6"}},
 		{key: "heard 1", program: "latency", ranks: 65, alone: true, args: append([]string{"-m", "8", "-heard", "1"}, warm...)},
 		{key: "all-to-all 256", program: "allall", ranks: 256, wall: true, timeout: timeoutHuge},
@@ -45,7 +44,6 @@ func crowdMeasurements(ranks int) []measurement {
 func manyRows() []row {
 	return []row{
 		{name: "latency 8 B, 63 other peers heard from, to 1", unit: "us", measurement: "heard 63", size: 8, against: "heard 1", bar: 1.3},
-		{name: "the same, to a job of 2 ranks", unit: "us", measurement: "heard 63", size: 8, against: "latency", free: true},
 		{name: "all-to-all of 256 ranks, start to end", unit: "s", measurement: "all-to-all 256", size: wallSize, against: mpich, bar: 0.2},
 		{name: "memory (PSS) of a rank of 256 after an all-to-all", unit: "KiB", measurement: "memory 256", size: 0, against: absolute, bar: 12 * kib},
 		{name: "shared memory of 256 ranks after an all-to-all", unit: "KiB", measurement: "shared 256", size: 0, against: absolute, bar: 256 * kib},

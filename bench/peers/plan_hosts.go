@@ -13,7 +13,7 @@ const hostCount = 4
 // are network namespaces of this machine, so that they share its processors. The systems communicate by TCP.
 func hostPlan() plan {
 	var p plan
-	p.name, p.hosts, p.peers, p.summary = "hosts", hostCount, hostSystems, true
+	p.name, p.hosts, p.peers, p.summary, p.long = "hosts", hostCount, hostSystems, true, true
 	p.addOSU(hostCount, "barrier", "barrier", 0, measurement{program: "collective", args: []string{"-op", "barrier"}})
 	for _, operation := range slices.Concat(osuOperations, partedOperations) {
 		for _, size := range osuSizes {

@@ -22,7 +22,7 @@ var (
 // npbPlan compares the NAS kernels of bench/npb with the reference codes. The user must have built the
 // reference codes.
 func npbPlan() plan {
-	p := plan{name: "npb", references: true, summary: true, load: true, peers: systems}
+	p := plan{name: "npb", references: true, long: true, summary: true, load: true, peers: systems}
 	for _, kernel := range npbKernels {
 		for _, class := range npbClasses {
 			for _, ranks := range npbRanks {

@@ -21,7 +21,7 @@ var osuOperations = []string{"bcast", "reduce", "allreduce", "gather", "scatter"
 // processes, with OSU's default numbers of warm-up and timed iterations, and with buffers from the heap.
 func osuPlan() plan {
 	var p plan
-	p.name, p.peers, p.summary = "osu", systems, true
+	p.name, p.peers, p.summary, p.long = "osu", systems, true, true
 	for _, ranks := range osuRanks {
 		p.addPoints(ranks)
 		p.addOSU(ranks, "barrier", "barrier", 0, measurement{program: "collective", args: []string{"-op", "barrier"}})

@@ -14,9 +14,13 @@ import (
 //go:embed twins
 var twins embed.FS
 
-// buildTwins builds the twins of programs with a compiler such as mpicc.mpich.
+// buildTwins builds the twins of programs with a compiler such as mpicc.mpich. Several comparisons may use the same
+// dir and compiler.
 func buildTwins(dir, compiler string, programs []string) error {
-	sources := filepath.Join(dir, "src."+compiler)
+	sources, err := os.MkdirTemp(dir, "src.")
+	if err != nil {
+		return err
+	}
 	if err := os.CopyFS(sources, twins); err != nil {
 		return err
 	}
