@@ -2,6 +2,7 @@ package gorun_test
 
 import (
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -288,5 +289,27 @@ func TestImportTable(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(imports)) {
 		visit(name, nil)
+	}
+}
+
+// TestLayersAreWhole checks that the section Layers of the architecture names every package, by its path or by the
+// last element of its path. Packages below internal/testbed and internal/mutation are named by these two.
+func TestLayersAreWhole(t *testing.T) {
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Layers\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for dir := range imports {
+		switch top, _, _ := strings.Cut(dir, "/"); {
+		case top == "bench", top == "examples", top == ".ci",
+			strings.HasPrefix(dir, "internal/testbed/"), strings.HasPrefix(dir, "internal/mutation/"):
+			continue
+		}
+		name := strings.TrimPrefix(dir, "internal/")
+		if !strings.Contains(section, "`"+name+"`") && !strings.Contains(section, "`"+path.Base(dir)+"`") {
+			t.Errorf("docs/architecture.md: the layers do not name package %s", dir)
+		}
 	}
 }
