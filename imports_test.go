@@ -56,7 +56,7 @@ var imports = map[string][]string{
 	"transport/rdma/kernel": {
 		"internal/blocking", "transport/rdma/internal/connection", "transport/rdma/internal/ibverbs", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
 	},
-	"transport/rdma/probe": {"internal/ranges", "transport", "transport/rdma/internal/uverbs", "golang.org/x/sys/unix"},
+	"transport/rdma/probe": {"internal/ranges", "transport", "golang.org/x/sys/unix"},
 
 	"transport/rdma": {
 		"internal/journal", "internal/registry", "transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation", "transport/rdma/internal/certificate",

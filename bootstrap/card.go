@@ -97,11 +97,11 @@ func ParseCard(b []byte) (Card, int, error) {
 		return Card{}, 0, fmt.Errorf("bootstrap: card of %d bytes: %w", len(b), ErrMalformed)
 	}
 	if v := binary.LittleEndian.Uint16(b); v != cardVersion {
-		return Card{}, 0, fmt.Errorf("bootstrap: card of version %d, this program knows %d: %w", v, cardVersion, ErrMalformed)
+		return Card{}, 0, fmt.Errorf("bootstrap: card of version %d in place of %d: is the peer built with another version of gorun? %w", v, cardVersion, ErrMalformed)
 	}
 	n := int(binary.LittleEndian.Uint16(b[2:]))
 	if n < cardFixed || n > len(b) {
-		return Card{}, 0, fmt.Errorf("bootstrap: card says %d bytes, %d are there: %w", n, len(b), ErrMalformed)
+		return Card{}, 0, fmt.Errorf("bootstrap: card of %d bytes in %d bytes: %w", n, len(b), ErrMalformed)
 	}
 	c := Card{
 		Rank: int(binary.LittleEndian.Uint32(b[4:])),
@@ -110,7 +110,7 @@ func ParseCard(b []byte) (Card, int, error) {
 		Node: NodeID(b[16:cardHead]),
 	}
 	if c.Rank > 1<<31-1 || c.PID > 1<<31-1 || c.Slot > 1<<31-1 {
-		return Card{}, 0, fmt.Errorf("bootstrap: card with a negative number: %w", ErrMalformed)
+		return Card{}, 0, fmt.Errorf("bootstrap: card of rank %d, process %d, slot %d, of which one exceeds 31 bits: %w", c.Rank, c.PID, c.Slot, ErrMalformed)
 	}
 	rest := remainder(b[cardHead:n])
 	c.Host = string(rest.take(rest.number(1)))
@@ -126,7 +126,7 @@ func ParseCard(b []byte) (Card, int, error) {
 		c.Data = slices.Clone(rest.take(d))
 	}
 	if rest == nil || len(rest) > 0 {
-		return Card{}, 0, fmt.Errorf("bootstrap: the fields of a card of %d bytes do not end with it: %w", n, ErrMalformed)
+		return Card{}, 0, fmt.Errorf("bootstrap: fields that are longer or shorter than their card of %d bytes: %w", n, ErrMalformed)
 	}
 	return c, n, nil
 }

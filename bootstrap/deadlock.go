@@ -8,29 +8,23 @@ import (
 )
 
 // Deadlocked returns the ranks of a world that wait and can never continue, in ascending order. list has the
-// reports of the ranks. left reports whether a rank without a report has left the job in good order.
-// Deadlocked assumes that a rank can continue if the rank has neither reported nor left.
+// reports of the ranks. Deadlocked assumes that a rank without a report can continue.
 //
-// A rank is dead in two cases. In the first case, it has left the job. In the second case, three conditions
-// hold:
+// A rank is dead if three conditions hold:
 //   - The rank is stuck (Doing.Stuck).
 //   - No message to the rank is in flight.
 //   - Every rank that could end a wait of the rank, or send a message to its actors, is dead.
 //
 // The result has the dead ranks that wait and have not left their program. The other dead ranks have finished,
 // or have only idle actors. The set of dead ranks is the largest set that meets this definition. At first, the
-// set has all ranks that are stuck or have left. Each stuck rank that waits for a rank outside the set is then
+// set has all ranks that are stuck. Each rank of the set that waits for a rank outside the set is then
 // removed, until no such rank is left (E. Knapp, "Deadlock detection in distributed databases", ACM Computing
 // Surveys 19 (1987), the OR model).
-func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
+func Deadlocked(list []Doing, size int) []int {
 	reports := byRank(list, size)
-	dead := make([]bool, size) // initially true for a rank that is stuck or has left the job
-	for rank := range dead {
-		if d := reports[rank]; d != nil {
-			dead[rank] = d.Stuck != 0
-		} else {
-			dead[rank] = left(rank)
-		}
+	dead := make([]bool, size) // initially true for a rank that is stuck
+	for rank, d := range reports {
+		dead[rank] = d != nil && d.Stuck != 0
 	}
 	for _, rank := range awaiting(reports) {
 		dead[rank] = false
@@ -54,7 +48,7 @@ func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	}
 	var stuck []int
 	for rank, is := range dead {
-		if is && reports[rank] != nil && len(reports[rank].Waits) > 0 && !reports[rank].Finished {
+		if is && len(reports[rank].Waits) > 0 && !reports[rank].Finished {
 			stuck = append(stuck, rank)
 		}
 	}

@@ -39,7 +39,7 @@ func serving(d bootstrap.Doing, ranks string) bootstrap.Doing {
 	return d
 }
 
-// Deadlocked returns the ranks that can never go on, given the reports and the ranks that have left the job.
+// Deadlocked returns the ranks that can never go on, given the reports.
 // It does not return a rank whose wait could be ended by a rank that may go on, by a message in flight, or by
 // an unknown rank.
 func TestDeadlocked(t *testing.T) {
@@ -50,51 +50,48 @@ func TestDeadlocked(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		list []bootstrap.Doing
-		left []int
 		want []int
 	}{
-		"nobody":                          {nil, nil, nil},
-		"a circle":                        {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2"), stuck(2, "0")}, nil, []int{0, 1, 2}},
-		"a circle and one that waits":     {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "0"), stuck(4, "0")}, nil, []int{0, 1, 4}},
-		"itself":                          {[]bootstrap.Doing{stuck(3, "3")}, nil, []int{3}},
-		"one that computes":               {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6}}, nil, nil},
-		"one that does not answer":        {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2")}, nil, nil},
-		"one that may go on":              {[]bootstrap.Doing{stuck(0, "1"), waits(1, "0")}, nil, nil},
-		"one that has finished":           {[]bootstrap.Doing{stuck(0, "1"), finished(1)}, nil, []int{0}},
-		"one that has left":               {[]bootstrap.Doing{stuck(0, "1")}, []int{1}, []int{0}},
-		"any of several":                  {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0"), finished(2)}, nil, []int{0, 1}},
-		"any of several, one of which":    {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0")}, nil, nil},
-		"a second goroutine":              {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0")}, nil, nil},
-		"both goroutines":                 {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0"), finished(5)}, nil, []int{0, 1}},
-		"unknown ranks":                   {[]bootstrap.Doing{stuck(0, ""), stuck(1, "0")}, nil, nil},
-		"ranks that do not exist":         {[]bootstrap.Doing{stuck(0, "7"), stuck(1, "0-6")}, nil, nil},
-		"no ranks at all":                 {[]bootstrap.Doing{stuck(0)}, nil, nil},
-		"actors that all ranks may wake":  {[]bootstrap.Doing{serving(stuck(0, "1"), "0-1"), stuck(1, "0")}, nil, []int{0, 1}},
-		"actors that one may wake":        {[]bootstrap.Doing{serving(stuck(0, "1"), "0-2"), stuck(1, "0"), waits(2, "0")}, nil, nil},
-		"actors of one that has finished": {[]bootstrap.Doing{stuck(0, "1"), serving(finished(1), "0-2"), waits(2, "0")}, nil, nil},
-		"nothing but actors":              {[]bootstrap.Doing{stuck(0, "1"), serving(stuck(1), "0-1")}, nil, []int{0}},
-		"nobody but actors":               {[]bootstrap.Doing{serving(stuck(0), "0-1"), serving(stuck(1), "0-1")}, nil, nil},
-		"a report of a rank that is not":  {[]bootstrap.Doing{with(stuck(6, "6"), bootstrap.Lane{Peer: 0, Sent: 1}), stuck(-1, "0")}, nil, nil},
+		"nobody":                          {nil, nil},
+		"a circle":                        {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2"), stuck(2, "0")}, []int{0, 1, 2}},
+		"a circle and one that waits":     {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "0"), stuck(4, "0")}, []int{0, 1, 4}},
+		"itself":                          {[]bootstrap.Doing{stuck(3, "3")}, []int{3}},
+		"one that computes":               {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6}}, nil},
+		"one that does not answer":        {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2")}, nil},
+		"one that may go on":              {[]bootstrap.Doing{stuck(0, "1"), waits(1, "0")}, nil},
+		"one that has finished":           {[]bootstrap.Doing{stuck(0, "1"), finished(1)}, []int{0}},
+		"any of several":                  {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0"), finished(2)}, []int{0, 1}},
+		"any of several, one of which":    {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0")}, nil},
+		"a second goroutine":              {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0")}, nil},
+		"both goroutines":                 {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0"), finished(5)}, []int{0, 1}},
+		"unknown ranks":                   {[]bootstrap.Doing{stuck(0, ""), stuck(1, "0")}, nil},
+		"ranks that do not exist":         {[]bootstrap.Doing{stuck(0, "7"), stuck(1, "0-6")}, nil},
+		"no ranks at all":                 {[]bootstrap.Doing{stuck(0)}, nil},
+		"actors that all ranks may wake":  {[]bootstrap.Doing{serving(stuck(0, "1"), "0-1"), stuck(1, "0")}, []int{0, 1}},
+		"actors that one may wake":        {[]bootstrap.Doing{serving(stuck(0, "1"), "0-2"), stuck(1, "0"), waits(2, "0")}, nil},
+		"actors of one that has finished": {[]bootstrap.Doing{stuck(0, "1"), serving(finished(1), "0-2"), waits(2, "0")}, nil},
+		"nothing but actors":              {[]bootstrap.Doing{stuck(0, "1"), serving(stuck(1), "0-1")}, []int{0}},
+		"nobody but actors":               {[]bootstrap.Doing{serving(stuck(0), "0-1"), serving(stuck(1), "0-1")}, nil},
+		"a report of a rank that is not":  {[]bootstrap.Doing{with(stuck(6, "6"), bootstrap.Lane{Peer: 0, Sent: 1}), stuck(-1, "0")}, nil},
 		"a message under way": {[]bootstrap.Doing{
 			with(stuck(0, "1"), bootstrap.Lane{Peer: 1, Sent: 5, Received: 3}), with(stuck(1, "0"), bootstrap.Lane{Peer: 0, Sent: 3, Received: 4}),
-		}, nil, nil},
+		}, nil},
 		"no message under way": {[]bootstrap.Doing{
 			with(stuck(0, "1"), bootstrap.Lane{Peer: 1, Sent: 5, Received: 3}), with(stuck(1, "0"), bootstrap.Lane{Peer: 0, Sent: 3, Received: 5}),
-		}, nil, []int{0, 1}},
+		}, []int{0, 1}},
 		"a message of one that has finished": {[]bootstrap.Doing{
 			with(finished(0), bootstrap.Lane{Peer: 1, Sent: 1}), stuck(1, "0"),
-		}, nil, nil},
+		}, nil},
 		"a message to one that has finished": {[]bootstrap.Doing{
 			with(stuck(0, "1"), bootstrap.Lane{Peer: 1, Sent: 1}, bootstrap.Lane{Peer: 9}), finished(1),
-		}, nil, nil}, // rank 1 may have answered with a message that is in flight
-		"one that has finished and may go on": {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6, Finished: true}}, nil, nil},
+		}, nil}, // rank 1 may have answered with a message that is in flight
+		"one that has finished and may go on": {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6, Finished: true}}, nil},
 		"one that has finished and waits": {[]bootstrap.Doing{
 			stuck(0, "1"), {Rank: 1, Size: 6, Finished: true, Stuck: 1, Waits: []bootstrap.Wait{{Op: "receive", Among: "2"}}},
-		}, nil, nil},
+		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			left := func(rank int) bool { return len(c.left) > 0 && rank == c.left[0] }
-			require.Equal(t, c.want, bootstrap.Deadlocked(c.list, 6, left))
+			require.Equal(t, c.want, bootstrap.Deadlocked(c.list, 6))
 		})
 	}
 }
@@ -151,7 +148,7 @@ func TestDeadlockedIsTheLargestSet(t *testing.T) {
 		if len(want) > 0 {
 			deadlocks++
 		}
-		require.Equal(t, want, bootstrap.Deadlocked(list, size, func(int) bool { return false }), "%+v", list)
+		require.Equal(t, want, bootstrap.Deadlocked(list, size), "%+v", list)
 	}
 	require.Greater(t, deadlocks, 1000)
 }
@@ -209,7 +206,6 @@ func TestSummary(t *testing.T) {
 // connected", each rank also reports a lane to every rank.
 func BenchmarkDeadlocked(b *testing.B) {
 	const size = 1000
-	left := func(int) bool { return false }
 	for name, lanes := range map[string]int{"a pipeline": 0, "all connected": size} {
 		b.Run(name, func(b *testing.B) {
 			var list []bootstrap.Doing
@@ -221,7 +217,7 @@ func BenchmarkDeadlocked(b *testing.B) {
 				list = append(list, d)
 			}
 			for b.Loop() {
-				if dead := bootstrap.Deadlocked(list, size, left); len(dead) > 0 {
+				if dead := bootstrap.Deadlocked(list, size); len(dead) > 0 {
 					b.Fatal("the first rank may go on", dead)
 				}
 			}

@@ -159,14 +159,14 @@ func TestAFileThatAnEarlierJobLeftIsReplaced(t *testing.T) {
 	of := mpirun(dir, 3)
 	h := startTogether(t, 2, func(rank int) []string { return append(of(rank), bootstrap.EnvAnswer+"=300ms") }, nil)
 	for rank := range 2 {
-		require.Contains(t, h.said[rank].Err, "rank 2 of 3 did not arrive in time")
+		require.Contains(t, h.said[rank].Err, "rank 2 of 3 did not connect to rank 0 in time")
 		require.Contains(t, h.said[rank].Err, "mpirun of Open MPI has started")
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	require.Empty(t, names)
 	h = startTogether(t, 1, func(int) []string { return append(of(1), bootstrap.EnvAnswer+"=300ms") }, nil)
-	require.Contains(t, h.said[0].Err, "rank 1 does not reach rank 0")
+	require.Contains(t, h.said[0].Err, "rank 1 could not connect to rank 0 in time")
 	require.Contains(t, h.said[0].Err, bootstrap.EnvRendezvous)
 	job, found := bootstrap.FindForeign(func(name string) string {
 		for _, v := range of(0) {

@@ -23,15 +23,44 @@ type ownAddress struct {
 	otherwise bool // the address is not used, because it is valid only on one link (RT_SCOPE_LINK)
 }
 
-// ownAddresses asks the kernel for the addresses of this machine (rtnetlink(7)) and returns them.
-func ownAddresses() ([]ownAddress, error) {
-	table, err := syscall.NetlinkRIB(unix.RTM_GETADDR, unix.AF_UNSPEC)
+// askKernel sends a request of rtnetlink(7) and returns the messages of the answer.
+func askKernel(request int) ([]syscall.NetlinkMessage, error) {
+	table, err := syscall.NetlinkRIB(request, unix.AF_UNSPEC)
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap: addresses of this machine: %w", err)
 	}
 	messages, err := syscall.ParseNetlinkMessage(table)
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap: addresses of this machine: %w", err)
+	}
+	return messages, nil
+}
+
+// interfacesUp returns the indexes of the network interfaces that are up.
+func interfacesUp() (map[int]bool, error) {
+	messages, err := askKernel(unix.RTM_GETLINK)
+	if err != nil {
+		return nil, err
+	}
+	up := map[int]bool{}
+	for i := range messages {
+		m := &messages[i]
+		if m.Header.Type == unix.RTM_NEWLINK && len(m.Data) >= unix.SizeofIfInfomsg {
+			up[int(binary.NativeEndian.Uint32(m.Data[4:]))] = binary.NativeEndian.Uint32(m.Data[8:])&unix.IFF_UP != 0
+		}
+	}
+	return up, nil
+}
+
+// ownAddresses returns the addresses of this machine, without those of interfaces that are down.
+func ownAddresses() ([]ownAddress, error) {
+	up, err := interfacesUp()
+	if err != nil {
+		return nil, err
+	}
+	messages, err := askKernel(unix.RTM_GETADDR)
+	if err != nil {
+		return nil, err
 	}
 	var all []ownAddress
 	for i := range messages {
@@ -51,7 +80,7 @@ func ownAddresses() ([]ownAddress, error) {
 				own.ip = ip
 			}
 		}
-		if own.ip.IsValid() {
+		if own.ip.IsValid() && up[own.link] {
 			all = append(all, own)
 		}
 	}
@@ -59,9 +88,9 @@ func ownAddresses() ([]ownAddress, error) {
 }
 
 // meetingAddresses returns the addresses at which the other ranks may reach this machine, but at most
-// pointAddressesMax addresses. The parameter all has all addresses of the machine. wish is a list of networks,
+// pointAddressesMax addresses. The parameter all has the addresses of the machine. wish is a list of networks,
 // addresses and interfaces (GORUN_NET). If wish is not empty, only addresses that match it are returned.
-// Loopback addresses are returned only if there are no other addresses. If the parameter here is true, all
+// Loopback addresses are returned only if no other address would be returned. If the parameter here is true, all
 // ranks are on this machine. In this case, wish is ignored, and the result is one loopback address if the
 // machine has one.
 func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, error) {
@@ -82,7 +111,11 @@ func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, e
 		far = near[:1] // with a single address, rank 0 listens at that address only
 	}
 	if len(far) == 0 {
-		return nil, fmt.Errorf("bootstrap: no network interface is up and has an address of %s=%q", EnvNet, clip(wish, 80))
+		of := ""
+		if wish != "" && !here {
+			of = fmt.Sprintf(" of %s=%q", EnvNet, clip(wish, 80))
+		}
+		return nil, fmt.Errorf("bootstrap: no network interface of this host is up and has an address%s that is not link-local", of)
 	}
 	return far[:min(len(far), pointAddressesMax)], nil
 }

@@ -321,57 +321,6 @@ func TestRank0LeavesLast(t *testing.T) {
 	})
 }
 
-// meetingAddresses returns the addresses at which rank 0 can be reached, in the networks that EnvNet selects.
-// It returns loopback addresses only if all ranks are on one machine, if EnvNet selects them, or if there are
-// no other addresses.
-func TestMeetingAddresses(t *testing.T) {
-	own := func(ip string, loopback, link bool) ownAddress {
-		return ownAddress{ip: netip.MustParseAddr(ip), link: 1 << 20, loopback: loopback, otherwise: link}
-	}
-	all := []ownAddress{own("127.0.0.1", true, false), own("10.77.0.1", false, false), own("fe80::1", false, true), own("fd77::1", false, false)}
-	for name, tc := range map[string]struct {
-		all  []ownAddress
-		wish string
-		here bool
-		want string
-	}{
-		"all":             {all, "", false, "[10.77.0.1 fd77::1]"},
-		"a network":       {all, "10.0.0.0/8", false, "[10.77.0.1]"},
-		"an address":      {all, "fd77::1", false, "[fd77::1]"},
-		"one of several":  {all, "10.9.0.0/16,fd00::/8", false, "[fd77::1]"},
-		"one node":        {append([]ownAddress{own("::1", true, false)}, all...), "10.0.0.0/8", true, "[::1]"},
-		"only loopback":   {all[:1], "", false, "[127.0.0.1]"},
-		"nothing of it":   {all, "192.168.0.0/16", false, ""},
-		"no interface":    {all, "nosuch0", false, ""},
-		"a path as name":  {all, "../../..", false, ""},
-		"nothing at all":  {nil, "", false, ""},
-		"a link's own":    {all[2:3], "", false, ""},
-		"loopback wished": {all, "127.0.0.0/8", false, "[127.0.0.1]"},
-	} {
-		got, err := meetingAddresses(tc.all, tc.wish, tc.here)
-		if tc.want == "" {
-			require.ErrorContains(t, err, EnvNet, name)
-			continue
-		}
-		require.NoError(t, err, name)
-		require.Equal(t, tc.want, fmtAll(got), name)
-	}
-	mine, err := ownAddresses()
-	require.NoError(t, err)
-	require.NotEmpty(t, mine)
-}
-
-func fmtAll(ips []netip.Addr) string {
-	text := "["
-	for i, ip := range ips {
-		if i > 0 {
-			text += " "
-		}
-		text += ip.String()
-	}
-	return text + "]"
-}
-
 // FuzzMeeting checks that no input makes a parser of the meeting's records panic, and that a parsed presence,
 // place or point is the same after encoding and parsing.
 func FuzzMeeting(f *testing.F) {

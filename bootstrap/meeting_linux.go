@@ -132,7 +132,7 @@ func (m *meeting) await(d *Door, own *os.File) error {
 			}
 			m.ranks[a.rank] = a.visitor
 		case <-late.C:
-			return fmt.Errorf("bootstrap: %s of %d did not arrive in time (%s): was each started, and can it reach rank 0? %s names the network of all",
+			return fmt.Errorf("bootstrap: %s of %d did not connect to rank 0 in time (%s sets the time, %s the network of all ranks): check that every rank was started and can reach the host of rank 0",
 				NameRanks(m.absent()), len(m.ranks), EnvAnswer, EnvNet)
 		}
 	}

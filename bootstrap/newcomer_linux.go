@@ -62,7 +62,7 @@ func reach(rank int, until time.Time, find func() (point, error)) (*os.File, poi
 			failure = err
 		}
 		if time.Until(until) < retryDelay {
-			return nil, point{}, fmt.Errorf("bootstrap: rank %d does not reach rank 0 (%s; %s names the network of both): %w", rank, EnvAnswer, EnvNet, failure)
+			return nil, point{}, fmt.Errorf("bootstrap: rank %d could not connect to rank 0 in time (%s sets the time, %s the network of all ranks): %w", rank, EnvAnswer, EnvNet, failure)
 		}
 		time.Sleep(retryDelay) // no event reports that rank 0 listens
 	}

@@ -40,7 +40,7 @@ func parsePoint(text string) (point, error) {
 		return point{}, fmt.Errorf("bootstrap: place to meet of %d characters: %w", len(text), ErrMalformed)
 	}
 	if b[0] != pointVersion {
-		return point{}, fmt.Errorf("bootstrap: place to meet of version %d, this program knows %d: rank 0 is another program: %w", b[0], pointVersion, ErrMalformed)
+		return point{}, fmt.Errorf("bootstrap: place to meet of version %d in place of %d: is rank 0 built with another version of gorun? %w", b[0], pointVersion, ErrMalformed)
 	}
 	p := point{secret: [32]byte(b[1:33])}
 	for b = b[33:]; len(b) > 0; b = b[addressBytes:] {

@@ -299,6 +299,14 @@ func (s *Session) Renew() error {
 	return s.rejoin()
 }
 
+// Memory returns the node memory, nil in a world of one. The session does not close this file. The caller may
+// close it after mapping it.
+func (s *Session) Memory() *os.File {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	return s.memory
+}
+
 // rejoin tells the agent that all later frames of this rank belong to the session's generation.
 func (s *Session) rejoin() error {
 	s.sending.Lock()

@@ -131,3 +131,17 @@ func TestRenewalWithoutARank(t *testing.T) {
 	require.False(t, w.server.Renewable(0))
 	require.False(t, w.server.Renewable(2))
 }
+
+// Any goroutine may call Memory while another one calls Renew.
+func TestMemoryDuringRenew(t *testing.T) {
+	w := newWorld(t, 2)
+	w.exchange(t, w.all())
+	w.renew(t, 1, 1)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		w.sessions[0].Memory()
+	}()
+	w.rejoin(t, 1, 1)
+	<-read
+}

@@ -304,7 +304,7 @@ func (s *Server) accept(rank int, card []byte) error {
 	case m.state == RankGone && m.linked != nil && m.card == nil:
 		return nil // the rank has ended while a relay gathered cards
 	case m.state != RankStarted:
-		return fmt.Errorf("bootstrap: second card, as of a second process that joins as this rank: %w", ErrMalformed)
+		return fmt.Errorf("bootstrap: second card of the rank: did two processes join the job as this rank? %w", ErrMalformed)
 	}
 	m.card = card
 	m.reach(RankJoined)

@@ -60,7 +60,6 @@ const dumpsMax = 4
 // any goroutine.
 type Session struct {
 	secret [32]byte
-	memory *os.File
 	conn   io.ReadWriteCloser // nil in a world of one
 
 	books   chan *Book    // gets one value in each generation: the book, which is the answer to the card
@@ -72,6 +71,7 @@ type Session struct {
 
 	sending sync.Mutex // serializes writes of frames; guards the fields below
 	job     Job
+	memory  *os.File
 	shelf   []byte // mapped memory that has the book of the node, nil for none
 	carded  bool   // Exchange was called in this generation
 	// rejoined is true after the first rejoin frame. A process that replaces a lost rank and was not a spare
@@ -135,10 +135,6 @@ func (s *Session) Job() Job {
 	defer s.sending.Unlock()
 	return s.job
 }
-
-// Memory returns the node memory, nil in a world of one. The session does not close this file. The caller may
-// close it after mapping it.
-func (s *Session) Memory() *os.File { return s.memory }
 
 // Secret returns the job secret, which all ranks of the job know.
 func (s *Session) Secret() [32]byte { return s.secret }

@@ -14,8 +14,12 @@ func (s *Session) bookOf(k kind, body []byte) (*Book, error) {
 	s.sending.Lock()
 	shelf := s.shelf
 	s.sending.Unlock()
-	if len(body) != 8 || binary.LittleEndian.Uint64(body) > uint64(len(shelf)) {
-		return nil, fmt.Errorf("bootstrap: book on a shelf of %d bytes, told in %d: %w", len(shelf), len(body), ErrMalformed)
+	if len(body) != 8 {
+		return nil, fmt.Errorf("bootstrap: message of %d bytes about a book on a shelf of %d bytes: %w", len(body), len(shelf), ErrMalformed)
 	}
-	return openBook(shelf[:binary.LittleEndian.Uint64(body)])
+	length := binary.LittleEndian.Uint64(body)
+	if length > uint64(len(shelf)) {
+		return nil, fmt.Errorf("bootstrap: book of %d bytes on a shelf of %d bytes: %w", length, len(shelf), ErrMalformed)
+	}
+	return openBook(shelf[:length])
 }

@@ -80,6 +80,6 @@ func TestSessionRefusesABookThatIsNotThere(t *testing.T) {
 		n, ok := <-s.Notices()
 		require.True(t, ok, name)
 		require.Equal(t, bootstrap.AgentLost, n.Kind)
-		require.Contains(t, n.Cause, "book on a shelf of 0 bytes", name)
+		require.Contains(t, n.Cause, "on a shelf of 0 bytes", name)
 	}
 }

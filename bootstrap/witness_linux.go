@@ -56,7 +56,7 @@ func (w Witness) Find() string {
 		return err.Error()
 	}
 	if nonce != w.Nonce {
-		return f.Name() + " is another one's"
+		return fmt.Sprintf("process %d of this node is another process: its descriptor %d has another nonce", w.PID, w.FD)
 	}
 	return ""
 }

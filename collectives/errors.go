@@ -19,7 +19,7 @@ var (
 )
 
 func rootError(root, size int) error {
-	return fmt.Errorf("%w: root %d of %d ranks", runtime.ErrRank, root, size)
+	return fmt.Errorf("%w: root %d, but the ranks are 0 to %d", runtime.ErrRank, root, size-1)
 }
 
 func lengthError(buffer string, got, want int) error {

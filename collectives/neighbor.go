@@ -192,26 +192,35 @@ func (k *call) sendsInOrder(blocks message.Parts) {
 	k.Dests, k.SendParts = dests, message.Uneven(counts, displs, 1)
 }
 
-// apart refuses the call if send and recv share elements. It also refuses the call if a block that this
-// member sends to itself differs in length from the block that it receives from itself.
+// apart refuses the call if send and recv share elements. It also refuses the call if this member is its
+// own neighbor, and the blocks that it sends to itself differ in number or in length from those that it
+// receives from itself.
 func (k *call) apart() *call {
 	if same, partial := kernel.Overlap(k.Send, k.Recv); same || partial {
 		k.err = aliasError("send", "recv")
 		return k
 	}
-	rank, next := k.group.rank, 0
-	for i, dest := range k.Dests {
-		if dest != rank {
-			continue
-		}
-		for next < len(k.Sources) && k.Sources[next] != rank {
-			next++
-		}
-		if next == len(k.Sources) || k.SendParts.Count(i) != k.RecvParts.Count(next) {
-			k.err = fmt.Errorf("%w: this rank does not send itself what it receives from itself", ErrLength)
+	rank := k.group.rank
+	for out, in := -1, -1; ; {
+		out, in = indexAfter(k.Dests, out, rank), indexAfter(k.Sources, in, rank)
+		switch sends, receives := out < len(k.Dests), in < len(k.Sources); {
+		case !sends && !receives:
+			return k
+		case sends != receives:
+			k.err = fmt.Errorf("%w: rank %d is not equally often in its own sources and dests", runtime.ErrArgument, rank)
+			return k
+		case k.SendParts.Count(out) != k.RecvParts.Count(in):
+			k.err = fmt.Errorf("%w: rank %d sends itself a block of %d bytes, but receives it as %d bytes", ErrLength,
+				rank, k.SendParts.Count(out), k.RecvParts.Count(in))
 			return k
 		}
-		next++
 	}
-	return k
+}
+
+// indexAfter returns the first index after i at which list has v, or len(list) if there is none.
+func indexAfter(list []int, i, v int) int {
+	for i++; i < len(list) && list[i] != v; {
+		i++
+	}
+	return i
 }

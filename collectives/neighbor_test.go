@@ -1,6 +1,7 @@
 package collectives_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -243,4 +244,22 @@ func TestNeighborArguments(t *testing.T) {
 		require.NoError(t, collectives.NeighborAllToAll(c, four, eight[:4]), "nothing is broken")
 		return nil
 	}))
+}
+
+// A rank that gave an edge to itself at one end only gets an error before it sends anything: the
+// communicator can still be used.
+func TestOwnNeighborAtOneEnd(t *testing.T) {
+	world(t, 2, func(c *runtime.Comm) error {
+		own := []int{c.Rank()}
+		for _, ends := range []struct{ sources, dests []int }{{own, nil}, {nil, own}} {
+			graph, err := c.CreateGraphAdjacent(ends.sources, nil, ends.dests, nil, false)
+			require.NoError(t, err)
+			err = collectives.NeighborAllToAll(graph.Comm, make([]int, len(ends.dests)), make([]int, len(ends.sources)))
+			require.ErrorIs(t, err, runtime.ErrArgument)
+			require.ErrorContains(t, err, fmt.Sprintf("rank %d is not equally often in its own sources and dests", c.Rank()))
+			require.NoError(t, collectives.Barrier(graph.Comm))
+			require.NoError(t, graph.Close())
+		}
+		return nil
+	})
 }

@@ -21,13 +21,13 @@ func raggedOf[T any](name string, buf []T, counts, displs []int) ragged {
 	return ragged{name, kernel.Bytes(buf), len(buf), kernel.SizeOf[T](), counts, displs}
 }
 
-// check checks that the buffer has a valid block for each of size ranks. If not, it returns an error.
+// check checks that the buffer has size blocks, and that all of them are valid. If not, it returns an error.
 func (b *ragged) check(size int) error {
 	if len(b.counts) != size {
-		return fmt.Errorf("%w: %d counts of %s for %d ranks", ErrLength, len(b.counts), b.name, size)
+		return fmt.Errorf("%w: %s has %d counts, not %d", ErrLength, b.name, len(b.counts), size)
 	}
 	if b.displs != nil && len(b.displs) != size {
-		return fmt.Errorf("%w: %d displacements of %s for %d ranks", ErrLength, len(b.displs), b.name, size)
+		return fmt.Errorf("%w: %s has %d displacements, not %d", ErrLength, b.name, len(b.displs), size)
 	}
 	end := 0
 	for i, n := range b.counts {
@@ -41,7 +41,7 @@ func (b *ragged) check(size int) error {
 		case n > 0 && from < 0:
 			return fmt.Errorf("%w: displacement %d of %s is %d", ErrLength, i, b.name, from)
 		case n > 0 && (n > b.length || from > b.length-n): // from+n may overflow
-			return fmt.Errorf("%w: %s holds %d elements, and block %d is the %d from %d on", ErrLength, b.name, b.length, i, n, from)
+			return fmt.Errorf("%w: %s holds %d elements, but its block %d begins at element %d and has count %d", ErrLength, b.name, b.length, i, from, n)
 		}
 		end = from + n
 	}
@@ -69,7 +69,7 @@ func (b *ragged) parts() message.Parts {
 // overlap b in any other way. parts is the result of b.parts; name is the name of buf in errors.
 func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank int) error {
 	if n != b.counts[rank] {
-		return fmt.Errorf("%w: %s holds %d elements, and count %d of %s is %d", ErrLength, name, n, rank, b.name, b.counts[rank])
+		return fmt.Errorf("%w: %s holds %d elements, but count %d of %s is %d", ErrLength, name, n, rank, b.name, b.counts[rank])
 	}
 	if same, _ := kernel.Overlap(buf, parts.Of(b.bytes, rank)); same {
 		return nil

@@ -204,7 +204,7 @@ var table = resolve([]line{
 	{message.Reduce, "binomial", 0, 0, 0, "fewest messages"},
 	{message.Reduce, "rabenseifner", 0, asked, 0, "every rank combines a share"},
 	{message.Reduce, "ordered", 0, 0, 0, "the operator does not commute"},
-	{message.Reduce, "in-order", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
+	{message.Reduce, "in-order", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE requires"},
 
 	{message.AllReduce, "node-exchange", fits, free | few, 0, "every rank combines all contributions"},
 	{message.AllReduce, "node-counter", fits, 0, 0, "the last rank to arrive combines: one switch per rank"},
@@ -218,16 +218,16 @@ var table = resolve([]line{
 	{message.AllReduce, "recursive-doubling", 0, quad, 32 << 10, "few ranks: other algorithms send almost as many bytes, in more messages"},
 	{message.AllReduce, "rabenseifner", 0, 0, 512 << 10, "every byte travels about twice"},
 	{message.AllReduce, "rabenseifner", 0, quad, 0, "few ranks: every byte travels about twice, in few messages"},
-	{message.AllReduce, "ring", 0, 0, 0, "long: neighbours only"},
+	{message.AllReduce, "ring", 0, 0, 0, "long: neighbors only"},
 	{message.AllReduce, "recursive-doubling", 0, 0, 0, "the operator does not commute"},
-	{message.AllReduce, "in-order", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
+	{message.AllReduce, "in-order", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE requires"},
 
 	{message.ReduceScatter, "node-small", allFit, 0, 0, "every rank reads what it combines in place"},
 	{message.ReduceScatter, "node-segments", laned, 0, 0, "every rank combines its part in place"},
 	{message.ReduceScatter, "halving", 0, quad, 64 << 10, "few ranks: fewest messages"},
 	{message.ReduceScatter, "pairwise", 0, 0, 0, "straight to the rank that needs it"},
 	{message.ReduceScatter, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
-	{message.ReduceScatter, "ring", 0, asked, 0, "neighbours only"},
+	{message.ReduceScatter, "ring", 0, asked, 0, "neighbors only"},
 	{message.ReduceScatter, "in-order", 0, 0, 0, "the operands stay in order"},
 
 	{message.ReduceScatterBlock, "node-small", allFit, 0, 0, "every rank reads what it combines in place"},
@@ -235,7 +235,7 @@ var table = resolve([]line{
 	{message.ReduceScatterBlock, "halving", 0, quad, 64 << 10, "few ranks: fewest messages"},
 	{message.ReduceScatterBlock, "pairwise", 0, 0, 0, "straight to the rank that needs it"},
 	{message.ReduceScatterBlock, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
-	{message.ReduceScatterBlock, "ring", 0, asked, 0, "neighbours only"},
+	{message.ReduceScatterBlock, "ring", 0, asked, 0, "neighbors only"},
 	{message.ReduceScatterBlock, "in-order", 0, 0, 0, "the operands stay in order"},
 
 	{message.Gather, "node-small", fits, 0, 0, "root reads the contributions in place"},
@@ -286,7 +286,7 @@ var table = resolve([]line{
 	{message.AllGather, "recursive-doubling", 0, quad, 16 << 10, "few ranks: fewest messages"},
 	{message.AllGather, "direct", 0, quad, 512 << 10, "few ranks: every rank waits once"},
 	{message.AllGather, "pat", 0, asked, 0, "long messages go to near ranks"},
-	{message.AllGather, "ring", 0, 0, 0, "long: neighbours only"},
+	{message.AllGather, "ring", 0, 0, 0, "long: neighbors only"},
 
 	{message.AllGatherV, "node-small", fits, 0, 0, "every rank reads all contributions in place"},
 	{message.AllGatherV, "node-pipeline", 0, 0, apartMax, "every rank reads the contributions while they are written"},
@@ -296,7 +296,7 @@ var table = resolve([]line{
 	{message.AllGatherV, "bruck", 0, quad, 16 << 10, "short and few ranks: fewest messages"},
 	{message.AllGatherV, "direct", 0, quad, 512 << 10, "few ranks: every rank waits once"},
 	{message.AllGatherV, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
-	{message.AllGatherV, "ring", 0, 0, 0, "neighbours only"},
+	{message.AllGatherV, "ring", 0, 0, 0, "neighbors only"},
 
 	{message.AllToAll, "node-small", allFit, 0, 0, "every rank reads its blocks in place"},
 	{message.AllToAll, "node-pipeline", 0, 0, apartMax, "every rank reads its blocks while they are written"},
@@ -323,7 +323,7 @@ var table = resolve([]line{
 	{message.Scan, "recursive-doubling", 0, 0, 0, "fewest rounds"},
 	{message.Scan, "tree", 0, asked, 0, "fewest messages in all"},
 	{message.Scan, "pipeline", 0, asked, 0, "from left to right, in segments"},
-	{message.Scan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
+	{message.Scan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE requires"},
 
 	{message.ExScan, "node-small", fits, 0, 0, "every rank reads the contributions before its own in place"},
 	{message.ExScan, "node-pipeline", whole, 0, apartMax, "every rank adds to what the one before it has combined"},
@@ -332,7 +332,7 @@ var table = resolve([]line{
 	{message.ExScan, "chain", 0, quad, 0, "few ranks: fewest messages"},
 	{message.ExScan, "recursive-doubling", 0, 0, 0, "fewest rounds"},
 	{message.ExScan, "tree", 0, asked, 0, "fewest messages in all"},
-	{message.ExScan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
+	{message.ExScan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE requires"},
 
 	{message.NeighborAllGather, "distance", 0, 0, 0, "one message for each neighbor"},
 	{message.NeighborAllGatherV, "distance", 0, 0, 0, "one message for each neighbor"},

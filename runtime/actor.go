@@ -120,25 +120,18 @@ type actorHost interface {
 func (w *actorPort) ActorSystem(log slog.Handler) any {
 	var system any
 	if f, ok := w.network.fabric.(actorHost); ok {
-		// After the end of the engine, ask does not call the function, and system stays nil.
-		_ = (*World)(w).ask(func() { system = f.actorSystem(log) })
+		// After the end of the engine, Query does not call the function, and system stays nil.
+		_ = w.engine.Query(func() { system = f.actorSystem(log) })
 	}
 	return system
 }
 
 // TransportActors implements port.World.
-func (w *actorPort) TransportActors() []port.Actor {
-	var all []port.Actor
-	_ = (*World)(w).ask(func() { all = (*World)(w).transportActors() }) // all is nil after the engine's end
-	return all
-}
-
-// transportActors returns the actors of the fabric's connections. The engine's lock is held.
-func (w *World) transportActors() []port.Actor {
+func (w *actorPort) TransportActors() (all []port.Actor) {
 	if f, ok := w.network.fabric.(actorHost); ok {
-		return f.actors()
+		_ = w.engine.Query(func() { all = f.actors() }) // all is nil after the engine's end
 	}
-	return nil
+	return all
 }
 
 // actorTree lists all actors of the rank.

@@ -114,16 +114,11 @@ func (c *Comm) Shrink() (*Comm, error) {
 // notice even if this rank ends. A nil cause stands for ErrRevoked. A member that gives up an
 // operation calls Revoke if other members may wait for this member. Agree, Shrink, Ack, Failed and
 // Close still work afterwards.
-func (c *Comm) Revoke(cause error) {
-	if cause == nil {
-		cause = ErrRevoked
-	}
-	c.Break(cause)
-}
+func (c *Comm) Revoke(cause error) { c.Break(cause) }
 
 // IsRevoked reports whether a member has revoked or broken the communicator, as far as this rank
 // knows. Like Broken, it is also true after the World has ended with the loss of a rank.
-func (c *Comm) IsRevoked() bool { return c != nil && c.Broken() }
+func (c *Comm) IsRevoked() bool { return c.Broken() }
 
 // decide sends this rank's vote to the launcher and waits for the decision.
 func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) {
@@ -156,7 +151,7 @@ func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) 
 	}
 	w.revocations.settle(v.Comm)
 	if r.decision.Purpose != v.Purpose {
-		return nil, fmt.Errorf("%w: %s on %s: other members call another operation", ErrArgument, op, c.core.name)
+		return nil, fmt.Errorf("%w: %s on %s: some members call Agree and others Shrink", ErrArgument, op, c.core.name)
 	}
 	return r.decision, nil
 }

@@ -64,10 +64,8 @@ func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error
 			return 0, nil, errContexts
 		}
 		number = uint32(highest)
-		claimed, refused := known.claim(number), uint64(0)
-		if !claimed {
-			refused = 1
-		}
+		claimed := known.claim(number)
+		refused := wordOf(!claimed)
 		votes, err := a.gather([]uint64{refused})
 		if err != nil {
 			if !claimed {

@@ -5,31 +5,17 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gorun-hpc/gorun/internal/affinity"
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
-
-// neighbours has the methods of the shared-memory transport by which a rank accesses the memory of
-// the other ranks of its node in place. Its methods may be called from any goroutine.
-type neighbours interface {
-	// Arena returns this rank's range of node memory.
-	Arena() transport.Arena
-	// Shared returns n bytes at k in the arena of a rank of the node.
-	Shared(rank int, k transport.Key, n int) ([]byte, error)
-	// Ring wakes a rank of the node.
-	Ring(rank int)
-	// Barred reports whether the processors of this process execute a memory barrier whenever the
-	// rank is about to sleep. If Barred returns true, this process needs no memory barrier between
-	// a store and the load that checks whether that rank sleeps.
-	Barred(rank int) bool
-}
 
 // memory is this rank's arena, with the state that the rank needs to use the arenas of the other
 // ranks of its node.
 type memory struct {
 	arena *arena.Arena
-	node  neighbours
+	// node is the transport to the other ranks of the node, through which this rank accesses their memory in place.
+	node *shm.Transport
 	// base is the transport.Key.Addr of the arena's first byte.
 	base uint64
 
@@ -40,11 +26,11 @@ type memory struct {
 	// mu guards the fields below. The engine's lock may be held when mu is taken, and the arena's
 	// mutex may be taken while mu is held.
 	mu sync.Mutex
-	// down holds the cause of the loss of each rank that is down, by world rank. gone has the ranks
+	// down holds the cause of the loss of each rank that is down, by world rank. detached has the ranks
 	// that do not access this rank's memory any more, usually because their processes have ended. A rank
 	// that is down may live.
-	down map[int]error
-	gone map[int]bool
+	down     map[int]error
+	detached map[int]bool
 	// parts are the parts of freed Shareds that other members may still use. freed is len(parts),
 	// to be read without mu.
 	parts []part
@@ -63,7 +49,7 @@ type memory struct {
 // access to memory faults after this rank has given the memory away. It has an effect only if
 // private is true. If ranks share a process, memory that faults for one rank faults for all of
 // them.
-func newMemory(node neighbours, own transport.Arena, rank int, private, guarded bool) *memory {
+func newMemory(node *shm.Transport, own transport.Arena, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
 		// The memory is part of Go's heap, so the garbage collector, and not the arena, returns it to
@@ -72,14 +58,8 @@ func newMemory(node neighbours, own transport.Arena, rank int, private, guarded 
 	}
 	return &memory{
 		arena: arena.New(own, cfg), node: node,
-		base: own.Key(0).Addr, down: make(map[int]error), gone: make(map[int]bool),
+		base: own.Key(0).Addr, down: make(map[int]error), detached: make(map[int]bool),
 	}
-}
-
-// sleeper wraps the rank's Sleeper for the engine. When this rank is about to sleep, the wrapper
-// announces the sleep to the ranks that share memory with this rank. home may be nil.
-func (m *memory) sleeper(s transport.Sleeper, home *affinity.Home) transport.Sleeper {
-	return wordSleeper{s, m, home}
 }
 
 // released records that a rank, the holder, has returned the memory at addr. The argument addr is
@@ -96,19 +76,19 @@ func (m *memory) lost(rank int, cause error) {
 	m.losses.Add(1)
 }
 
-// ended records that a rank does not access this rank's memory any more, usually because its process has
-// ended. ended may be called with the engine's lock held.
-func (m *memory) ended(rank int) {
+// detach records that a rank does not access this rank's memory any more, usually because its process has
+// ended. detach may be called with the engine's lock held.
+func (m *memory) detach(rank int) {
 	m.mu.Lock()
-	m.gone[rank] = true
+	m.detached[rank] = true
 	m.takeBack(rank)
 	m.mu.Unlock()
 }
 
-// takeBack takes back the leases of a rank if it is in gone and is down. Before the rank is
+// takeBack takes back the leases of a rank if it is in detached and is down. Before the rank is
 // down, this rank may still send to it. mu is held.
 func (m *memory) takeBack(rank int) {
-	if m.gone[rank] && m.down[rank] != nil {
+	if m.detached[rank] && m.down[rank] != nil {
 		m.arena.TakeBack(rank)
 	}
 }
@@ -153,7 +133,7 @@ func (m *memory) sweep() {
 	defer m.mu.Unlock()
 	kept := m.parts[:0]
 	for _, p := range m.parts {
-		if !p.unused(m.gone) {
+		if !p.unused(m.detached) {
 			kept = append(kept, p)
 			continue
 		}

@@ -28,7 +28,7 @@ func (w *World) heedQuit() (stop func()) {
 					quitAsGoDoes()
 				}
 				last = time.Now()
-				fmt.Fprintf(os.Stderr, "rank %d: process %d, waits for the other ranks, because a rank was started again\n", w.Rank(), os.Getpid())
+				fmt.Fprintf(os.Stderr, "rank %d: process %d waits for the other ranks, because a lost rank was started again\n", w.Rank(), os.Getpid())
 			}
 		}
 	}()

@@ -85,7 +85,7 @@ func (w *World) notice(n bootstrap.Notice) {
 	case bootstrap.PeerDown:
 		w.deaths.announce(n.Rank, causeError(n.Cause))
 		w.engine.MarkDown(n.Rank, causeError(n.Cause))
-		w.memory.ended(n.Rank)
+		w.memory.detach(n.Rank)
 	case bootstrap.Decided:
 		w.decided(n.Decision)
 	case bootstrap.Revoked:
@@ -199,7 +199,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	}
 	slices.Sort(peers)
 	var lines []string
-	_ = w.ask(func() { // after the end of the engine, ask does not call the function, and there are no lines
+	_ = w.engine.Query(func() { // after the end of the engine, Query does not call the function, and there are no lines
 		for _, peer := range peers {
 			for _, s := range []string{f.Silence(peer), f.Search(peer)} {
 				if s != "" {

@@ -92,7 +92,7 @@ func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
 	// no group is larger than the world.
 	most := uint64(len(mine)) * uint64(b.local.core.world.Size())
 	if length[0] == 0 || length[0] > most || length[0]%uint64(len(mine)) != 0 {
-		return nil, nil, fmt.Errorf("%w: %d words of the other group, at most %d are possible: both must make the same call", ErrArgument, length[0], most)
+		return nil, nil, fmt.Errorf("%w: %d words of the other group, not a multiple of %d up to %d: both groups must make the same call", ErrArgument, length[0], len(mine), most)
 	}
 	theirs = make([]uint64, length[0])
 	if b.local.rank == b.leader {
@@ -133,8 +133,8 @@ func (b *bridging) spread(words []uint64) error {
 	for ; mask < n; mask <<= 1 {
 		if me&mask != 0 {
 			from := b.local.control(world(me-mask), b.tag)
-			if _, err := b.local.exchange(b.nothing(), incoming{from, byteElement, bytesOf(words)}); err != nil {
-				return err
+			if _, err := b.local.engine.Recv(b.local.ctx, from, byteElement.typ, bytesOf(words)); err != nil {
+				return b.local.failed(err)
 			}
 			break
 		}
@@ -148,10 +148,4 @@ func (b *bridging) spread(words []uint64) error {
 		}
 	}
 	return nil
-}
-
-// nothing returns a send to ProcNull, for an exchange that only receives.
-func (b *bridging) nothing() outgoing {
-	none := b.local.control(ProcNull, b.tag)
-	return outgoing{none, byteElement, nil}
 }

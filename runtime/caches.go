@@ -41,12 +41,12 @@ func domainLists(processors, nodes string) []string {
 	return lists
 }
 
-// domainAmong returns the index of the only list that contains processors for which may returns true.
+// domainAmong returns the index of the only list that contains processors for which allowed returns true.
 // The result is -1 if several lists or no list contain such processors.
-func domainAmong(lists []string, may func(processor int) bool) int {
+func domainAmong(lists []string, allowed func(processor int) bool) int {
 	found := -1
 	for i, list := range lists {
-		if !anyListed(list, may) {
+		if !anyListed(list, allowed) {
 			continue
 		}
 		if found >= 0 {

@@ -208,11 +208,7 @@ func (c *Comm) Group() Group {
 	if c.ranks != nil {
 		return Group{c.ranks}
 	}
-	ranks := make([]int, c.size)
-	for i := range ranks {
-		ranks[i] = i
-	}
-	return Group{ranks}
+	return Group{identityOrder(c.size)}
 }
 
 // WithContext returns a view of the communicator whose blocking calls end with the error of ctx
@@ -389,10 +385,7 @@ func lossBesides(err, end error) error {
 
 // sortedBy returns the indices 0..n-1, stably sorted by compare.
 func sortedBy(n int, compare func(a, b int) int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := identityOrder(n)
 	slices.SortStableFunc(order, compare)
 	return order
 }

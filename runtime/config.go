@@ -58,44 +58,44 @@ const (
 	yieldLocal = 20 * time.Microsecond
 )
 
-// toggles are the values of the variables that switch something on or off, and of those that configure the network.
-type toggles struct {
+// settings are the values of the variables that switch something on or off, and of those that configure the network.
+type settings struct {
 	cma, crc, compress, rdmaLibrary, debug, check, explain bool
 
 	netTimeout, netIdle, netGiveUp time.Duration
 	encrypt                        string
 }
 
-// readToggles reads the variables once, when a World begins, so that a wrong value is an error even if the rank never
+// readSettings reads the variables once, when a World begins, so that a wrong value is an error even if the rank never
 // uses the variable. nodes is the number of nodes of the job. In a job on one node, the bytes of a TCP connection never
 // leave the memory of the host, so they need no CRC.
-func readToggles(nodes int) (toggles, error) {
-	t := toggles{cma: true, crc: nodes > 1, compress: true}
+func readSettings(nodes int) (settings, error) {
+	s := settings{cma: true, crc: nodes > 1, compress: true}
 	for _, v := range []struct {
 		name  string
 		value *bool
 	}{
-		{envCMA, &t.cma},
-		{envCRC, &t.crc},
-		{envCompress, &t.compress},
-		{envRDMALibrary, &t.rdmaLibrary},
-		{envDebug, &t.debug},
-		{envCheck, &t.check},
-		{envExplain, &t.explain},
+		{envCMA, &s.cma},
+		{envCRC, &s.crc},
+		{envCompress, &s.compress},
+		{envRDMALibrary, &s.rdmaLibrary},
+		{envDebug, &s.debug},
+		{envCheck, &s.check},
+		{envExplain, &s.explain},
 	} {
 		var err error
 		if *v.value, err = toggle.Of(v.name, *v.value); err != nil {
-			return t, err
+			return s, err
 		}
 	}
 	var err error
-	t.encrypt, err = encryption()
-	return t, errors.Join(err, setDuration(&t.netTimeout, envNetTimeout), setDuration(&t.netIdle, envNetIdle), setDuration(&t.netGiveUp, envNetGiveUp))
+	s.encrypt, err = encryption()
+	return s, errors.Join(err, setDuration(&s.netTimeout, envNetTimeout), setDuration(&s.netIdle, envNetIdle), setDuration(&s.netGiveUp, envNetGiveUp))
 }
 
 // encryption returns the value of bootstrap.EnvEncrypt, or auto if the variable is not set.
 func encryption() (string, error) {
-	switch v := setting(bootstrap.EnvEncrypt); v {
+	switch v := os.Getenv(bootstrap.EnvEncrypt); v {
 	case "":
 		return bootstrap.EncryptAuto, nil
 	case bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto:
@@ -105,9 +105,6 @@ func encryption() (string, error) {
 			bootstrap.EnvEncrypt, v, bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto)
 	}
 }
-
-// setting returns the value of an environment variable.
-func setting(name string) string { return os.Getenv(name) }
 
 // processWait returns the wait policy of a rank that is a process.
 func processWait(job bootstrap.Job) (engine.WaitPolicy, error) {
@@ -133,7 +130,7 @@ func tuned(wait engine.WaitPolicy) (engine.WaitPolicy, error) {
 
 // setDuration sets d to the value of an environment variable, if the variable is set.
 func setDuration(d *time.Duration, name string) error {
-	text := setting(name)
+	text := os.Getenv(name)
 	if text == "" {
 		return nil
 	}

@@ -25,9 +25,9 @@ var _ council = (*bootstrap.Session)(nil)
 // of a job of one rank.
 type localCouncil struct {
 	worlds []*World
-	// way carries votes, revocations and notices between ranks and council. If way is nil, they
+	// launcher carries votes, revocations and notices between ranks and council. If launcher is nil, they
 	// arrive at once.
-	way localjob.Launcher
+	launcher localjob.Launcher
 	// silent reports whether the council receives nothing from a rank, for example because the rank was
 	// killed.
 	silent func(rank int) bool
@@ -41,8 +41,8 @@ type localCouncil struct {
 
 // newLocalCouncil returns the council of the ranks of worlds. The elements of worlds may be set
 // later.
-func newLocalCouncil(worlds []*World, way localjob.Launcher, silent func(rank int) bool) *localCouncil {
-	return &localCouncil{worlds: worlds, way: way, silent: silent, state: bootstrap.NewCouncil(len(worlds)), dead: make(map[int]bool)}
+func newLocalCouncil(worlds []*World, launcher localjob.Launcher, silent func(rank int) bool) *localCouncil {
+	return &localCouncil{worlds: worlds, launcher: launcher, silent: silent, state: bootstrap.NewCouncil(len(worlds)), dead: make(map[int]bool)}
 }
 
 // of returns the access of one rank to the council.
@@ -64,7 +64,7 @@ func (s *localSeat) Vote(v bootstrap.Vote) error {
 	c.up(s.rank, func() {
 		d, err := c.state.Vote(s.rank, v)
 		switch {
-		case err != nil && c.way != nil:
+		case err != nil && c.launcher != nil:
 			c.worlds[s.rank].failed(err) // this rank votes no more, as after an error of the launcher's Server
 		case err != nil:
 			refused = err
@@ -72,7 +72,7 @@ func (s *localSeat) Vote(v bootstrap.Vote) error {
 			c.decided([]*bootstrap.Decision{d})
 		}
 	})
-	if c.way != nil {
+	if c.launcher != nil {
 		return nil // the vote is under way
 	}
 	return refused
@@ -107,11 +107,11 @@ func (c *localCouncil) up(rank int, arrive func()) {
 		defer c.mu.Unlock()
 		arrive()
 	}
-	if c.way == nil {
+	if c.launcher == nil {
 		locked()
 		return
 	}
-	c.way.Up(rank, locked)
+	c.launcher.Up(rank, locked)
 }
 
 // decided sends decisions to the ranks. mu is held.
@@ -126,10 +126,10 @@ func (c *localCouncil) tell(n bootstrap.Notice) {
 	for rank, w := range c.worlds {
 		switch {
 		case c.dead[rank]:
-		case c.way == nil:
+		case c.launcher == nil:
 			w.notice(n)
 		default:
-			c.way.Down(rank, func() { w.notice(n) })
+			c.launcher.Down(rank, func() { w.notice(n) })
 		}
 	}
 }

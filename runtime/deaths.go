@@ -71,7 +71,7 @@ func (w *World) lost(rank int, cause error) {
 	}
 	w.memory.lost(rank, cause)
 	if !over && !mayLive(cause) {
-		w.memory.ended(rank)
+		w.memory.detach(rank)
 	}
 	w.revocations.lost(rank)
 }

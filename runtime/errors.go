@@ -33,7 +33,7 @@ var (
 	// CreateIntercomm or a method of Intercomm.
 	ErrInUse = errors.New("communicator is in use")
 	// ErrComm is the error for a communicator that is nil or of the wrong kind.
-	ErrComm = errors.New("no communicator")
+	ErrComm = errors.New("communicator is nil or of the wrong kind")
 	// ErrTopology is the error of an operation that needs a topology if the communicator has none.
 	ErrTopology = errors.New("communicator has no topology")
 	// ErrRank is the error for a rank that is not in the communicator or group.

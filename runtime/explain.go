@@ -31,22 +31,19 @@ func (w *World) Explain(peer int) string {
 		return fmt.Sprintf("rank %d: this rank itself, one copy", peer)
 	}
 	var line string
-	if err := w.ask(func() { line = w.way(peer) }); err != nil {
+	if err := w.engine.Query(func() { line = w.explainPeer(peer) }); err != nil {
 		return fmt.Sprintf("rank %d: %v", peer, err)
 	}
 	return line
 }
 
-// ask calls f under the engine's lock, as queries of a transport require.
-func (w *World) ask(f func()) error { return w.engine.Query(f) }
-
-// way returns the line about another rank. The engine's lock is held.
-func (w *World) way(peer int) string {
+// explainPeer returns the line about another rank. The engine's lock is held.
+func (w *World) explainPeer(peer int) string {
 	r := w.route(peer)
 	switch {
 	case r == transport.Transport(w.shm):
 		return w.shm.Explain(peer) + "; not rdma: the rank is on this node"
-	case w.network.fabric != nil && r == w.network.fabric.way():
+	case w.network.fabric != nil && r == w.network.fabric.polled():
 		return w.network.fabric.Explain(peer) + "; not shm: " + w.notShared(peer)
 	}
 	return fmt.Sprintf("rank %d: %v", peer, w.apart(peer))
@@ -69,7 +66,7 @@ func (w *World) met(peer int) bool {
 // and actors. It writes them in one piece, so that the lines of several ranks do not mix.
 func (w *World) explainTo(out io.Writer) {
 	var b strings.Builder
-	err := w.ask(func() {
+	err := w.engine.Query(func() {
 		listed, more := 0, 0
 		for peer := range w.Size() {
 			switch {
@@ -78,7 +75,7 @@ func (w *World) explainTo(out io.Writer) {
 				more++
 			default:
 				listed++
-				fmt.Fprintf(&b, "rank %d: to %s\n", w.Rank(), w.way(peer))
+				fmt.Fprintf(&b, "rank %d: to %s\n", w.Rank(), w.explainPeer(peer))
 			}
 		}
 		if more > 0 {
@@ -117,14 +114,10 @@ func (w *World) explained() []string {
 // explain returns lines about how memory is registered, and about refused connections and requests.
 // The engine's lock is held.
 func (n *network) explain() []string {
-	var lines []string
-	if f, ok := n.fabric.(interface{ memory() []string }); ok {
-		lines = append(lines, f.memory()...)
+	if f, ok := n.fabric.(interface{ explain() []string }); ok {
+		return f.explain()
 	}
-	if f, ok := n.fabric.(interface{ strangers() []string }); ok {
-		lines = append(lines, f.strangers()...)
-	}
-	return lines
+	return nil
 }
 
 // devices returns the lines about the host's adapters. Only one rank per host prints them. The

@@ -10,9 +10,11 @@ import (
 // one node can be built without transport/rdma and its imports, see fabric_none.go. Known and Explain
 // are called with the engine's lock held.
 type fabric interface {
-	// way returns the transport that the engine polls. If that transport is closed, this rank leaves
+	// polled returns the transport that the engine polls. If that transport is closed, this rank leaves
 	// the network, and the connections end in an orderly way at the peers.
-	way() transport.Transport
+	polled() transport.Transport
+	// abandon leaves the network without waiting for the peers.
+	abandon() error
 	// fill writes the addresses at which this rank listens into a card.
 	fill(c *bootstrap.Card)
 	// Known reports whether this rank has exchanged messages with a peer or has tried to. Explain

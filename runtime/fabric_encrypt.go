@@ -14,7 +14,7 @@ import (
 // gorun (auto), met enables encryption if any rank of the job listens at an address that is not
 // private. All ranks have the same cards, so all of them decide alike.
 func (f *rdmaFabric) met(w *World, book *bootstrap.Book) error {
-	if w.toggles.encrypt != bootstrap.EncryptAuto {
+	if w.settings.encrypt != bootstrap.EncryptAuto {
 		return nil
 	}
 	card, address, ok := public(book)

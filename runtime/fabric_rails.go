@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -23,22 +24,22 @@ const (
 
 // rails returns the rails to open: the requested adapter of the kernel, all usable adapters or none,
 // followed by iWARP over TCP as the last resort, if the host has a suitable address. missing has the
-// reasons why other adapters or TCP are not among the rails. The argument here is true if all ranks are
-// on this host.
-func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
+// reasons why other adapters or TCP are not among the rails. The argument oneHost is true if all ranks
+// are on this host.
+func (f *rdmaFabric) rails(oneHost bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
 	host := probe.System()
-	switch device := setting(bootstrap.EnvRDMADevice); {
-	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && (device == "" || device == deviceAuto):
+	switch device := os.Getenv(bootstrap.EnvRDMADevice); {
+	case os.Getenv(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && (device == "" || device == deviceAuto):
 		missing = []string{"an adapter: " + bootstrap.EnvEncrypt + "=" + bootstrap.EncryptYes + ", and traffic through an adapter is not encrypted"}
-	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && device != deviceNone:
+	case os.Getenv(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && device != deviceNone:
 		return nil, nil, fmt.Errorf("rdma: traffic through adapter %s cannot be encrypted (%s=%s): set only one of the two", device, bootstrap.EnvEncrypt, bootstrap.EncryptYes)
 	case device == deviceNone:
 		missing = []string{"an adapter: " + bootstrap.EnvRDMADevice + "=" + deviceNone}
 	case device == "", device == deviceAuto:
-		var may unix.CPUSet
-		_ = unix.SchedGetaffinity(0, &may) // after an error, no adapter counts as nearer than another
+		var affinity unix.CPUSet
+		_ = unix.SchedGetaffinity(0, &affinity) // after an error, no adapter counts as nearer than another
 		var usable []probe.Adapter
-		usable, missing = host.Adapters(&may, localRank)
+		usable, missing = host.Adapters(&affinity, localRank)
 		for i := range usable {
 			rails = append(rails, rdma.Rail{Provider: f.adapters(), Interface: usable[i].Spelling(), Fabric: usable[i].Fabric, Optional: true})
 		}
@@ -46,9 +47,9 @@ func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rd
 		a, _ := host.Adapter(device) // if there is none, Open fails and lists the existing adapters
 		rails = append(rails, rdma.Rail{Provider: f.adapters(), Interface: device, Fabric: a.Fabric})
 	}
-	wish := setting(bootstrap.EnvNet)
+	wish := os.Getenv(bootstrap.EnvNet)
 	asked := wish != ""
-	if wish == "" && here {
+	if wish == "" && oneHost {
 		wish = "127.0.0.1,::1"
 	}
 	choice, err := host.Network(wish)

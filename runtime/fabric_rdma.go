@@ -38,9 +38,10 @@ func (f *rdmaFabric) adapters() *kernel.Provider {
 	return kernel.New(kernel.Config{Library: f.library})
 }
 
-// packing returns the mode of compression of payload over TCP. If the argument may is false, compression is forbidden.
-func packing(may bool) iwarp.Packing {
-	if may {
+// packing returns the mode of compression of payload over TCP. If the argument allowed is false, compression is
+// forbidden.
+func packing(allowed bool) iwarp.Packing {
+	if allowed {
 		return iwarp.PackAuto
 	}
 	return iwarp.PackNever
@@ -48,7 +49,7 @@ func packing(may bool) iwarp.Packing {
 
 // openFabric opens the rails and listens on them.
 func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
-	set := &w.toggles
+	set := &w.settings
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
 	f := &rdmaFabric{library: set.rdmaLibrary}
 	rails, missing, err := f.rails(w.job.Nodes == 1, w.job.LocalRank, iwarp.Config{NoCRC: !set.crc, UserTimeout: set.netTimeout, Packing: packing(set.compress), Log: log})
@@ -90,7 +91,7 @@ func (w *World) ownsAddress(rank int, a netip.Addr) bool {
 }
 
 func (f *rdmaFabric) abandon() error                   { return f.Abandon() }
-func (f *rdmaFabric) way() transport.Transport         { return f.Transport }
+func (f *rdmaFabric) polled() transport.Transport      { return f.Transport }
 func (f *rdmaFabric) actorSystem(log slog.Handler) any { return f.ActorSystem(log) }
 
 func (f *rdmaFabric) actors() []port.Actor {
@@ -112,24 +113,21 @@ func (f *rdmaFabric) arena(own transport.Arena) transport.Arena {
 	return own
 }
 
-// memory returns a line about how memory is registered, if there is anything to report.
-func (f *rdmaFabric) memory() []string {
-	if line := f.ExplainMemory(); line != "" {
-		return []string{line}
-	}
-	return nil
-}
-
 // devices returns lines about the drivers of the adapters of this node.
 func (f *rdmaFabric) devices() []string { return f.adapters().Explain() }
 
-func (f *rdmaFabric) strangers() []string {
+// explain returns lines about how memory is registered, and about refused connections and requests.
+func (f *rdmaFabric) explain() []string {
+	var memory []string
+	if line := f.ExplainMemory(); line != "" {
+		memory = []string{line}
+	}
 	s, c := f.Strangers(), &iwarp.Counters{}
 	if f.iwarp != nil {
 		c = f.iwarp.Counters()
 	}
 	return slices.Concat(
-		tally("connections dropped", []tallied{
+		memory, tally("connections dropped", []tallied{
 			{&c.HungUp, "closed by the peer before its request (as when two ranks connect to each other at the same time)"},
 			{&c.Strangers, "with something else in place of a request"},
 			{&c.Late, "without a request in time"},

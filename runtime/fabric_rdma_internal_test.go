@@ -45,7 +45,7 @@ func TestPeersThatComeBeforeTheirCards(t *testing.T) {
 	t.Setenv(bootstrap.EnvTransport, transportRDMA)
 	require.NoError(t, Local(2, func(w *World) error {
 		early := &World{job: w.job, shm: w.shm, network: w.network}
-		require.Same(t, w.network.fabric.way(), early.route(1-w.Rank()))
+		require.Same(t, w.network.fabric.polled(), early.route(1-w.Rank()))
 		early.book.Store(&bootstrap.Book{})
 		require.IsType(t, gap{}, early.route(1-w.Rank()))
 		return nil

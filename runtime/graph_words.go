@@ -20,7 +20,7 @@ const vertexWords = 5
 // checkWords returns an error if the edges of this rank take more than wordsMax words.
 func checkWords(n int) error {
 	if n > wordsMax {
-		return fmt.Errorf("%w: the edges of this rank take %d words, at most %d are possible", ErrArgument, n, wordsMax)
+		return fmt.Errorf("%w: the edges of this rank take %d words, and the maximum is %d", ErrArgument, n, wordsMax)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (c *Comm) exchangeLists(mine []int) ([][]int, error) {
 	}
 	longest := slices.Max(lengths)
 	if longest > wordsMax {
-		return nil, fmt.Errorf("%w: %d words of rank %d, at most %d are possible", ErrArgument, longest, slices.Index(lengths, longest), wordsMax)
+		return nil, fmt.Errorf("%w: the edges of rank %d take %d words, and the maximum is %d", ErrArgument, slices.Index(lengths, longest), longest, wordsMax)
 	}
 	lists := make([][]int, c.size)
 	for begin, round := 0, max(1, roundWords/c.size); begin < int(longest); begin += round {

@@ -65,7 +65,7 @@ func TestYieldingRankReturns(t *testing.T) {
 		}
 	}
 	goruntime.LockOSThread() // never unlocked: the thread ends with the test
-	sleeper := new(memory).sleeper(slowSleeper{}, affinity.NewHome(0, 2*n, n))
+	sleeper := wordSleeper{slowSleeper{}, new(memory), affinity.NewHome(0, 2*n, n)}
 	const attempts = 50
 	returned := 0
 	for range attempts {

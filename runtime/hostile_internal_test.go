@@ -23,7 +23,7 @@ const (
 // forge sends a frame of the engine with arbitrary contents.
 func forge(w *World, to int, h transport.Header, body []byte) error {
 	var err error
-	asked := w.ask(func() {
+	asked := w.engine.Query(func() {
 		ep, failed := w.shm.Endpoint(to)
 		if err = failed; err == nil {
 			err = ep.Send(h, body)

@@ -118,7 +118,7 @@ func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, 
 // replaced.
 func (t *Intercomm) Err() error {
 	if t == nil || t.Comm == nil || t.local == nil || t.core.own != t.local.core {
-		return fmt.Errorf("%w: no Intercomm of CreateIntercomm or Dup", ErrComm)
+		return fmt.Errorf("%w: the Intercomm is nil or not as CreateIntercomm or Dup returned it", ErrComm)
 	}
 	return t.Comm.Err()
 }

@@ -87,13 +87,16 @@ func NewPersistent(start func() Request) *Persistent { return &Persistent{launch
 // rank, cause. They end at this rank at once, and at the other members as soon as the notice of the break
 // arrives. A collective operation calls Break when it gives up at this rank. Otherwise the members
 // that continue would wait for ever or match wrong messages. Only the first Break of a communicator
-// counts. Other members get the text of cause; if it is longer than 242 bytes, they may get only its
-// beginning. If cause is a PeerError, they also get a PeerError of the lost rank. If this rank has closed
-// the communicator, Break still notifies the other members. The reason is that Close may have ended a collective
-// operation of another goroutine, and the other members may have begun this operation.
+// counts. A nil cause stands for ErrRevoked. Other members get the text of cause; if it is longer than 242
+// bytes, they may get only its beginning. If cause is a PeerError, they also get a PeerError of the lost rank.
+// If this rank has closed the communicator, Break still notifies the other members. The reason is that Close may
+// have ended a collective operation of another goroutine, and the other members may have begun this operation.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Broken() {
 		return
+	}
+	if cause == nil {
+		cause = ErrRevoked
 	}
 	w := c.core.world
 	origin := w.Rank()
@@ -110,4 +113,4 @@ func (c *Comm) Break(cause error) {
 
 // Broken reports whether a member has broken the communicator, or its World has ended with the loss of a rank
 // (World.Resume). It stays true after Close.
-func (c *Comm) Broken() bool { return c.core.broken.Load() }
+func (c *Comm) Broken() bool { return c != nil && c.core.broken.Load() }

@@ -21,8 +21,7 @@ import (
 // The ranks share heap memory, so the race detector sees their accesses. A rank fails if fn returns
 // an error, panics or calls runtime.Goexit, or if World.Close fails after fn. Then the operations of the other
 // ranks end with ErrAborted, and Local returns only the first failure, as a *RankError; errors.Is and
-// errors.As reach its cause. If the node memory cannot be closed at the end, Local also returns that
-// error, joined with the failure if there is one (errors.Join).
+// errors.As reach its cause.
 func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }
 
 // LocalContext is Local with a context.Context. When ctx ends, the operations of all ranks end with
@@ -35,16 +34,7 @@ func Local(n int, fn func(*World) error) error { return LocalContext(context.Bac
 // A rank that does not call gorun cannot be ended. If a rank still runs a second after the end of
 // ctx, the report is also written to standard error.
 func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
-	wait, err := localWait()
-	if err != nil {
-		return err
-	}
-	job, err := newLocalJob(n, wait, localjob.Config{})
-	if err != nil {
-		return err
-	}
-	job.start(fn)
-	return job.Wait(ctx)
+	return runLocal(ctx, n, 0, fn)
 }
 
 // LocalRespawn is LocalContext for programs that continue after the loss of a rank. It does what
@@ -57,6 +47,11 @@ func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) e
 	if restarts < 1 {
 		return callsite.At(fmt.Errorf("%w: %d restarts", ErrArgument, restarts))
 	}
+	return runLocal(ctx, n, restarts, fn)
+}
+
+// runLocal is LocalContext, or LocalRespawn if restarts is not 0.
+func runLocal(ctx context.Context, n, restarts int, fn func(*World) error) error {
 	wait, err := localWait()
 	if err != nil {
 		return err
@@ -125,7 +120,7 @@ func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*loc
 	j.council = newLocalCouncil(j.worlds, simulated.Launcher, j.isSilent)
 	for rank := range n {
 		if j.worlds[rank], err = j.join(node, rank); err != nil {
-			return nil, errors.Join(err, j.close(), node.Close())
+			return nil, errors.Join(err, j.close())
 		}
 	}
 	return j, nil
@@ -146,7 +141,7 @@ func (j *localJob) Wait(ctx context.Context) error {
 	expired := j.watch(ctx)
 	j.running.Wait()
 	expired()
-	return joinErrors(j.close(), j.node.Close())
+	return j.close()
 }
 
 // join makes the World of one rank.
@@ -326,9 +321,6 @@ func (j *localJob) close() error {
 		if w != nil {
 			errs = append(errs, ofRank(w.Rank(), w.Close()))
 		}
-	}
-	if j.restarts != nil {
-		errs = append(errs, j.restarts.close())
 	}
 	if first != nil {
 		return first // errors of closing are consequences of the failure

@@ -76,9 +76,9 @@ func (l *restarts) launch(main func(*World) error) {
 func (l *restarts) start(rank int) {
 	direct := func(arrive func()) { arrive() }
 	up, down := direct, direct
-	if way := l.job.simulated.Launcher; way != nil {
-		up = func(arrive func()) { way.Up(rank, arrive) }
-		down = func(arrive func()) { way.Down(rank, arrive) }
+	if launcher := l.job.simulated.Launcher; launcher != nil {
+		up = func(arrive func()) { launcher.Up(rank, arrive) }
+		down = func(arrive func()) { launcher.Down(rank, arrive) }
 	}
 	p := &localProcess{of: l, rank: rank}
 	var end *wire
@@ -154,7 +154,7 @@ func (l *restarts) renew(p *localProcess) error {
 	if !begun {
 		l.places, l.starts[p.rank] = l.places[:len(l.places)-1], l.starts[p.rank]-1
 		l.server.Gone(p.rank, p.cause.Error())
-		return errors.Join(p.lateFailure(), node.Close())
+		return p.lateFailure()
 	}
 	l.left--
 	l.start(p.rank)
@@ -199,17 +199,6 @@ func (l *restarts) worlds() (list []*World) {
 		}
 	}
 	return list
-}
-
-// close closes the node memory of all generations but the first. All processes must have ended.
-func (l *restarts) close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	errs := make([]error, 0, len(l.places))
-	for _, p := range l.places[1:] { // the job closes its own node, which is the first
-		errs = append(errs, p.node.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // live runs the program of the rank, as Main does in a process.

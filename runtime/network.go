@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/transport"
@@ -26,7 +27,7 @@ type network struct {
 }
 
 // forcesNetwork reports whether all ranks must communicate by the network and not by shared memory.
-func forcesNetwork() bool { return setting(bootstrap.EnvTransport) == transportRDMA }
+func forcesNetwork() bool { return os.Getenv(bootstrap.EnvTransport) == transportRDMA }
 
 // openNetwork opens the network between the nodes of a job. If the network cannot be opened, the
 // result is an error only with -transport rdma. Without that option, the ranks of a node still reach
@@ -36,9 +37,9 @@ func openNetwork(w *World, secret [32]byte) (network, error) {
 		return network{fabric: newSimulatedFabric(w.local.network(w.job.Generation), w.Rank()), forced: true}, nil
 	}
 	n := network{forced: forcesNetwork()}
-	switch choice := setting(bootstrap.EnvTransport); {
+	switch choice := os.Getenv(bootstrap.EnvTransport); {
 	case choice == transportShm:
-		n.why = errors.New("-transport shm excludes the network")
+		n.why = fmt.Errorf("%s=%s (gorun -transport %s) excludes the network", bootstrap.EnvTransport, choice, choice)
 		return n, nil
 	case choice != "" && choice != transportAuto && choice != transportRDMA:
 		return n, fmt.Errorf("bad %s: %q is none of %s, %s and %s",
@@ -116,9 +117,9 @@ func (w *World) transports() []transport.Transport {
 	case w.network.fabric == nil:
 		return []transport.Transport{w.shm}
 	case w.network.forced:
-		return []transport.Transport{w.network.fabric.way()}
+		return []transport.Transport{w.network.fabric.polled()}
 	}
-	return []transport.Transport{w.shm, w.network.fabric.way()}
+	return []transport.Transport{w.shm, w.network.fabric.polled()}
 }
 
 // route returns the transport that reaches a rank, or a gap (see nodes.go) if no transport does.
@@ -137,15 +138,15 @@ func (w *World) route(peer int) transport.Transport {
 			return gap{w.shm, w}
 		}
 	}
-	return w.network.fabric.way()
+	return w.network.fabric.polled()
 }
 
 // abandon leaves the network without waiting for the peers, because they also leave it or are lost.
 func (n *network) abandon() error {
-	if f, ok := n.fabric.(interface{ abandon() error }); ok {
-		return f.abandon()
+	if n.fabric == nil {
+		return nil
 	}
-	return n.close()
+	return n.fabric.abandon()
 }
 
 // close leaves the network. Its connections end in an orderly way at the peers.
@@ -153,5 +154,5 @@ func (n *network) close() error {
 	if n.fabric == nil {
 		return nil
 	}
-	return n.fabric.way().Close()
+	return n.fabric.polled().Close()
 }

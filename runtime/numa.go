@@ -12,12 +12,12 @@ import (
 const sysNodes = "/sys/devices/system/node"
 
 // numaDomains returns, in ascending order, the numbers of the NUMA nodes that have a processor for
-// which may returns true. It reads the description in dir. The result is empty if the system
+// which allowed returns true. It reads the description in dir. The result is empty if the system
 // describes no NUMA nodes.
-func numaDomains(dir string, may func(processor int) bool) []int {
+func numaDomains(dir string, allowed func(processor int) bool) []int {
 	var found []int
 	for node, list := range numaLists(dir) {
-		if anyListed(list, may) {
+		if anyListed(list, allowed) {
 			found = append(found, node)
 		}
 	}
@@ -39,8 +39,8 @@ func numaLists(dir string) map[int]string {
 	return lists
 }
 
-// anyListed reports whether a list like "0-3,8" has a processor for which may returns true.
-func anyListed(list string, may func(int) bool) bool {
+// anyListed reports whether a list like "0-3,8" has a processor for which allowed returns true.
+func anyListed(list string, allowed func(int) bool) bool {
 	for part := range strings.SplitSeq(list, ",") {
 		low, high, isRange := strings.Cut(part, "-")
 		if !isRange {
@@ -52,7 +52,7 @@ func anyListed(list string, may func(int) bool) bool {
 			continue
 		}
 		for p := first; p <= last; p++ {
-			if may(p) {
+			if allowed(p) {
 				return true
 			}
 		}

@@ -347,5 +347,5 @@ func TestInitAndClose(t *testing.T) {
 	r := launch(t, 2, "init")
 	require.Zero(t, r.code, r.errors)
 	require.Contains(t, r.out, "rank 1 of 2 again: runtime: this process has joined its job already: call Main or Init once\n")
-	require.Equal(t, 2, strings.Count(r.out, ": world is closed\n")+strings.Count(r.out, ": engine is closed\n"), r.out)
+	require.Equal(t, 2, strings.Count(r.out, ": the World is closed\n"), r.out)
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
@@ -64,12 +65,7 @@ func (c *Comm) incoming(e *element, b []byte, source, tag int) (incoming, error)
 }
 
 // cause returns why elements of type e cannot be received on c.
-func (c *Comm) cause(e *element) error {
-	if err := c.Err(); err != nil {
-		return err
-	}
-	return e.err
-}
+func (c *Comm) cause(e *element) error { return cmp.Or(c.Err(), e.err) }
 
 // from checks the source and the tag of a receive or a probe, and returns what the engine
 // matches. AnySource and AnyTag have the same values in the engine. If Peer is ProcNull, the
@@ -77,7 +73,7 @@ func (c *Comm) cause(e *element) error {
 func (c *Comm) from(source, tag int) (engine.Match, error) {
 	m := engine.Match{Context: c.id, Peer: source, Tag: tag}
 	if uint(tag) > TagMax && tag != AnyTag || c.core.failure.Load() != nil {
-		return m, callsite.At(c.wrongTag(tag))
+		return m, callsite.At(c.unreceivable(tag))
 	}
 	if uint(source) < uint(c.size) {
 		if c.ranks != nil {
@@ -91,14 +87,9 @@ func (c *Comm) from(source, tag int) (engine.Match, error) {
 	return m, callsite.At(fmt.Errorf("%w: source %d in communicator %s of %d", ErrRank, source, c.core.name, c.size))
 }
 
-// wrongTag returns why no message with this tag can be received on c: c has ended, or the tag is
+// unreceivable returns why no message with this tag can be received on c: c has ended, or the tag is
 // wrong.
-func (c *Comm) wrongTag(tag int) error {
-	if err := c.Err(); err != nil {
-		return err
-	}
-	return checkTag(tag)
-}
+func (c *Comm) unreceivable(tag int) error { return cmp.Or(c.Err(), checkTag(tag)) }
 
 // status converts a status of the engine to a Status of this communicator. size is the size of an
 // element in bytes.

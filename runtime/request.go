@@ -8,8 +8,8 @@ import (
 
 // Request is a handle of an operation that was started. It is a small value, for which most
 // operations allocate no memory. Its copies stand for the same operation. The operation belongs to
-// one goroutine at a time. The program may drop a Request whose result it does not need.
-// The zero Request is complete.
+// one goroutine at a time. The program may drop a Request whose result it does not need;
+// gorun -check reports this. The zero Request is complete.
 //
 // The result is taken once: by Wait, Test or a function on several requests that returns
 // it. After that the operation is complete, with an empty Status and no error. A Request
@@ -123,8 +123,9 @@ func (r Request) Done() bool {
 }
 
 // Cancel cancels an operation that has not been matched yet; Wait then returns ErrCanceled. After
-// the match Cancel does nothing. Wait or Test must still be called. For a NewRequest, Cancel ends
-// the context.Context of its function.
+// the match Cancel does nothing. Cancel neither waits nor takes the result: until Wait or Test has returned
+// the result, the buffer of the operation must not be used. For a NewRequest, Cancel ends the context.Context
+// of its function.
 //
 // A small standard send cannot be canceled once its message has been copied into the lane,
 // although no receive has matched it. It can be canceled only while it waits for the

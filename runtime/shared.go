@@ -89,8 +89,6 @@ const (
 // tag, which no other agreement uses.
 const tagShared = engine.TagMax
 
-var errSharedMember = errors.New("another member could not take part")
-
 // NewShared allocates bytesPerRank bytes for every member of c. All members call it with the same
 // size. If one member cannot allocate or map the memory, or passes another size, all members get an
 // error. If a rank is lost during the call, some members may get an error and others a Shared. Members
@@ -125,7 +123,7 @@ func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) 
 	var votes []uint64
 	if lost == nil {
 		// If this round fails, other members may already use this rank's part, so it stays allocated.
-		votes, lost = a.allgather([]uint64{vote(err)})
+		votes, lost = a.allgather([]uint64{wordOf(err != nil)})
 	} else if s.lease.Bytes != nil {
 		// This rank does not vote, so the call fails at every member, and none uses this rank's part.
 		lost = joinErrors(lost, s.memory.arena.Free(s.lease))
@@ -135,7 +133,7 @@ func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) 
 	}
 	for i := 0; err == nil && i < len(votes); i++ {
 		if votes[i] != 0 {
-			err = fmt.Errorf("rank %d: %w", i, errSharedMember)
+			err = fmt.Errorf("world rank %d could not map the part of another member", s.members[i])
 		}
 	}
 	if err != nil {
@@ -154,14 +152,6 @@ func newShared(c *Comm, members []int, me, bytesPerRank int) *Shared {
 		world: w, memory: w.memory, members: members, me: me,
 		size: bytesPerRank, parts: make([][]byte, len(members)),
 	}
-}
-
-// vote returns 1 for an error and 0 for nil.
-func vote(err error) uint64 {
-	if err == nil {
-		return 0
-	}
-	return 1
 }
 
 // allocate allocates this rank's part and returns the words that describe it to the other members.
@@ -191,15 +181,15 @@ func (s *Shared) attach(cards []uint64) error {
 	s.barred = s.memory.node.Barred(s.members[s.me])
 	for rank := range s.members {
 		switch theirs := card(rank); {
-		case theirs[cardFailed] != 0:
-			return fmt.Errorf("rank %d: %w", rank, errSharedMember)
 		case theirs[cardSize] != uint64(s.size):
-			return fmt.Errorf("%w: rank %d asks for %d bytes", ErrArgument, rank, theirs[cardSize])
+			return fmt.Errorf("%w: world rank %d passed a size of %d bytes", ErrArgument, s.members[rank], int(theirs[cardSize]))
+		case theirs[cardFailed] != 0:
+			return fmt.Errorf("world rank %d could not allocate its part", s.members[rank])
 		case rank == s.me || theirs[cardNode] != card(s.me)[cardNode]:
 		default:
 			key := transport.Key{Addr: theirs[cardAddr], Token: theirs[cardToken]}
 			if key.Addr%uint64(os.Getpagesize()) != 0 {
-				return fmt.Errorf("%w: rank %d has a part at %#x, which is not aligned to a page", ErrArgument, rank, key.Addr)
+				return fmt.Errorf("%w: world rank %d has a part at %#x, which is not aligned to a page", ErrArgument, s.members[rank], key.Addr)
 			}
 			part, err := s.memory.node.Shared(s.members[rank], key, s.layout.total)
 			if err != nil {

@@ -10,11 +10,11 @@ type part struct {
 	users []int   // world ranks by index of the member, -1 for this rank and for members on other nodes
 }
 
-// unused reports whether every user has called Close or has ended. The argument gone is the
-// field gone of memory.
-func (p part) unused(gone map[int]bool) bool {
+// unused reports whether every user has called Close or has ended. The argument detached is the
+// field detached of memory.
+func (p part) unused(detached map[int]bool) bool {
 	for i, rank := range p.users {
-		if rank < 0 || gone[rank] {
+		if rank < 0 || detached[rank] {
 			continue
 		}
 		if p.gone[i/64].Load()>>(i%64)&1 == 0 {

@@ -119,6 +119,24 @@ func TestSharedIsRefusedToAllOrNone(t *testing.T) {
 	}))
 }
 
+// If members pass different sizes, the error names a member with another size by its world rank, and that size.
+func TestSharedNamesTheMemberWithAnotherSize(t *testing.T) {
+	local(t, 3, func(c *runtime.Comm) {
+		reversed, err := c.Split(0, -c.Rank())
+		require.NoError(t, err)
+		for _, size := range []int{9, -1} {
+			if c.Rank() == 2 {
+				_, err = runtime.NewShared(reversed, size)
+				require.Error(t, err)
+				continue
+			}
+			_, err = runtime.NewShared(reversed, 8)
+			require.ErrorIs(t, err, runtime.ErrArgument)
+			require.ErrorContains(t, err, fmt.Sprintf("world rank 2 passed a size of %d bytes", size))
+		}
+	})
+}
+
 // If a member gives up in the first round of NewShared, because its context has ended, it keeps no memory.
 func TestSharedThatFailsKeepsNoMemory(t *testing.T) {
 	heap := func() uint64 {

@@ -76,22 +76,19 @@ func (j *localJob) isDead(rank int) bool {
 
 // simulatedFabric is the fabric of a rank of a localjob.Network.
 type simulatedFabric struct {
-	network   localjob.Network
-	rank      int
-	transport localjob.Transport
+	network localjob.Network
+	rank    int
+	lanes   localjob.Transport
 }
 
 var _ fabric = (*simulatedFabric)(nil)
 
 func newSimulatedFabric(n localjob.Network, rank int) *simulatedFabric {
-	return &simulatedFabric{network: n, rank: rank, transport: n.Transport(rank)}
+	return &simulatedFabric{network: n, rank: rank, lanes: n.Transport(rank)}
 }
 
-func (f *simulatedFabric) way() transport.Transport { return f.transport }
-func (f *simulatedFabric) fill(*bootstrap.Card)     {}
-func (f *simulatedFabric) Known(int) bool           { return true }
-
-// abandon implements the optional method that network.abandon calls.
-func (f *simulatedFabric) abandon() error { return f.transport.Abandon() }
-
-func (f *simulatedFabric) Explain(peer int) string { return f.network.Explain(f.rank, peer) }
+func (f *simulatedFabric) polled() transport.Transport { return f.lanes }
+func (f *simulatedFabric) fill(*bootstrap.Card)        {}
+func (f *simulatedFabric) abandon() error              { return f.lanes.Abandon() }
+func (f *simulatedFabric) Known(int) bool              { return true }
+func (f *simulatedFabric) Explain(peer int) string     { return f.network.Explain(f.rank, peer) }

@@ -47,6 +47,6 @@ func TestSleepRestoresThePolicy(t *testing.T) {
 		t.Skipf("SCHED_BATCH: %v", err)
 	}
 	policy := uint32(unix.SCHED_BATCH)
-	new(memory).sleeper(policySleeper{policy: &policy}, nil).Sleep(0, 0)
+	wordSleeper{policySleeper{policy: &policy}, new(memory), nil}.Sleep(0, 0)
 	require.EqualValues(t, unix.SCHED_NORMAL, policy)
 }

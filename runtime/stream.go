@@ -265,7 +265,7 @@ func (s *outflow) credited(n int) error {
 	dest := s.comm.rankOf(s.to.Peer)
 	if n != creditSize || number != s.number || kind < creditMore || kind > creditStopped || kind == creditDone && !s.last ||
 		taken.values > s.sent.values || taken.bytes > s.sent.bytes {
-		return callsite.At(fmt.Errorf("stream to rank %d with tag %d: %w: a credit", dest, s.to.Tag, value.ErrMalformed))
+		return callsite.At(fmt.Errorf("stream to rank %d with tag %d: malformed credit", dest, s.to.Tag))
 	}
 	s.taken, s.state = taken, kind
 	if kind == creditStopped {

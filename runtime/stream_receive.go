@@ -124,7 +124,7 @@ func (s *inflow) next() (b []byte, first bool, err error) {
 		*s.room = b[:0] // length 0, because SendValue appends to the slices of the pool
 	}
 	if len(b) < frameHead {
-		return nil, false, s.malformed(status.Source, "a frame")
+		return nil, false, s.malformed(status.Source, "it is too short")
 	}
 	kind, number := b[0], binary.LittleEndian.Uint32(b[1:])
 	if first = !s.opened; first && number < streamNumbers {
@@ -132,7 +132,7 @@ func (s *inflow) next() (b []byte, first bool, err error) {
 		s.from.Peer, s.from.Tag = s.comm.WorldRank(status.Source), streamFrames+int(number)
 	}
 	if !s.opened || number != s.number {
-		return nil, false, s.malformed(status.Source, "the number of a frame")
+		return nil, false, s.malformed(status.Source, "it has the number of another stream")
 	}
 	if kind == frameEnd || kind == frameFailure {
 		s.ended = true
@@ -150,12 +150,12 @@ func (s *inflow) next() (b []byte, first bool, err error) {
 	case kind == frameFailure:
 		return nil, false, callsite.At(&StreamError{Source: status.Source, Tag: s.tag, Text: string(b)})
 	}
-	return nil, false, s.malformed(status.Source, "the kind of a frame")
+	return nil, false, s.malformed(status.Source, "its kind is unknown")
 }
 
 // malformed returns the error for a frame that no SendStream sends.
-func (s *inflow) malformed(source int, what string) error {
-	return callsite.At(fmt.Errorf("stream from rank %d with tag %d: %w: %s", source, s.tag, value.ErrMalformed, what))
+func (s *inflow) malformed(source int, why string) error {
+	return callsite.At(fmt.Errorf("stream from rank %d with tag %d: malformed frame: %s", source, s.tag, why))
 }
 
 // undecoded returns the error for a value that cannot be decoded.

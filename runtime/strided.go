@@ -138,17 +138,17 @@ func (s strides) finish(n int) {
 	}
 }
 
-// after returns r with s as the work that remains at its end. If r has ended already, the
-// method after frees the space of s.
+// after returns r with s as the work that remains at its end. If r has ended already, the method after
+// frees the space of s, unless the check still watches it.
 func (r Request) after(s strides) Request {
-	if r.operation.Zero() {
-		s.packed.free() // the send has completed, or the operation was refused or has the peer ProcNull
-	} else {
-		if r.rest == nil {
-			r.rest = new(rest)
-		}
-		r.rest.strides = s // no other request shares this rest
+	switch {
+	case r.rest == nullRest, r.rest == nil && r.operation.Zero():
+		s.packed.free() // the peer is ProcNull, or the send has completed
+		return r
+	case r.rest == nil:
+		r.rest = new(rest)
 	}
+	r.rest.strides = s // no other request shares this rest
 	return r
 }
 

@@ -113,3 +113,19 @@ func TestStridedRefusesWhatDoesNotFit(t *testing.T) {
 		}
 	})
 }
+
+// With GORUN_CHECK, the memory of a strided send that a library has started stays its own until the library takes the
+// result: a later strided receive is not found to overlap it.
+func TestStridedRequestsOfALibraryDoNotOverlap(t *testing.T) {
+	t.Setenv("GORUN_CHECK", "1")
+	local(t, 2, func(c *runtime.Comm) {
+		c = c.Private()
+		column := runtime.Strided{Count: 3, Block: 1, Stride: 2}
+		var all []runtime.Request
+		for tag := range 6 {
+			all = append(all, runtime.IsendStrided(c, make([]int, 6), column, 1-c.Rank(), tag),
+				runtime.IrecvStrided(c, make([]int, 6), column, 1-c.Rank(), tag))
+		}
+		require.NoError(t, runtime.WaitAll(all))
+	})
+}

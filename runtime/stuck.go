@@ -242,11 +242,7 @@ func (w *World) serves() string {
 	if !w.hasActors() {
 		return ""
 	}
-	all := make([]int, w.Size())
-	for rank := range all {
-		all[rank] = rank
-	}
-	return bootstrap.FormatRanks(all)
+	return bootstrap.FormatRanks(w.comm.members())
 }
 
 // laneCounter is a fabric that counts the frames to and from a peer.
@@ -265,7 +261,7 @@ func (w *World) lanes() []bootstrap.Lane {
 		return nil
 	}
 	var list []bootstrap.Lane
-	_ = w.ask(func() { // ask fails if the engine has ended, and then no frames are under way
+	_ = w.engine.Query(func() { // Query fails if the engine has ended, and then no frames are under way
 		for peer := range w.Size() {
 			if w.network.fabric.Known(peer) {
 				sent, received := f.Position(peer)

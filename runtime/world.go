@@ -80,8 +80,8 @@ type World struct {
 	// stop ends the goroutine of listen, which handles signals and notices.
 	stop func()
 	// check finds mistakes of the program; nil without GORUN_CHECK=1.
-	check   *check
-	toggles toggles
+	check    *check
+	settings settings
 	// reports writes the rank's reports to standard error.
 	reports *journal.Journal
 }
@@ -90,15 +90,15 @@ type World struct {
 // the world ranks of the ranks of the node. peers is nil if each rank's local rank is its world rank.
 // secret is the secret of the job. local is the job of a rank of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret [32]byte, local *localJob) (*World, error) {
-	set, err := readToggles(job.Nodes)
+	set, err := readSettings(job.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	w := &World{job: job, local: local, stop: func() {}, reports: newReports(), check: newCheck(set.check), toggles: set}
+	w := &World{job: job, local: local, stop: func() {}, reports: newReports(), check: newCheck(set.check), settings: set}
 	t, err := shm.New(node, shm.Config{
 		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: !set.cma,
 		Alone:     node.Ranks() == 1 || forcesNetwork() || local.isSimulated(),
-		Connected: job.Nodes > 1 && setting(bootstrap.EnvTransport) != transportShm,
+		Connected: job.Nodes > 1 && os.Getenv(bootstrap.EnvTransport) != transportShm,
 	})
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Rank: job.Rank, Size: job.Size,
 		Route:      w.route,
 		Transports: w.transports(),
-		Sleeper:    w.memory.sleeper(w.sleeper, w.home()),
+		Sleeper:    wordSleeper{w.sleeper, w.memory, w.home()},
 		Wait:       wait,
 		Allocate:   allocate,
 		TypeName:   typeName,
@@ -135,11 +135,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	if err != nil {
 		return nil, errors.Join(err, w.network.close(), t.Close())
 	}
-	ranks := make([]int, job.Size)
-	for i := range ranks {
-		ranks[i] = i
-	}
-	w.comm = newComm(w, 0, "world", ranks, job.Rank)
+	w.comm = newComm(w, 0, "world", identityOrder(job.Size), job.Rank)
 	return w, nil
 }
 
@@ -233,7 +229,7 @@ func (w *World) Close() error {
 func (w *World) leave() error {
 	var err error
 	w.leaving.Store(true)
-	if w.toggles.explain {
+	if w.settings.explain {
 		// After this fence every rank that lives has called Close, but none has left the job. Before
 		// the end of this fence, other ranks may still use this rank's memory.
 		if w.session != nil {

@@ -27,7 +27,7 @@ var (
 	// ErrBadKey means that a Key does not name exposed memory, that it names fewer bytes than the
 	// operation accesses, that the memory is not exposed for this operation, or that the word of a
 	// FetchAdd is not aligned.
-	ErrBadKey = errors.New("key names no exposed memory of that length")
+	ErrBadKey = errors.New("key names no exposed memory that this operation may access")
 )
 
 // OpError is the error of one operation. The transport creates the OpError where it detects the

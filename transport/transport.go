@@ -128,7 +128,7 @@ type Transport interface {
 	// up. A later Poll reports the loss. Any goroutine may call MarkDown at any time.
 	MarkDown(peer int, cause error)
 	// Close ends every connection and frees the resources of the transport. Peers see
-	// an orderly end, not a loss.
+	// an orderly end, not a loss. A second Close returns an error that is ErrClosed.
 	Close() error
 }
 

@@ -37,14 +37,14 @@ type options struct {
 func main() {
 	o := &options{}
 	flag.StringVar(&o.device, "device", "", "only the adapter of this `name`")
-	flag.StringVar(&o.hosts, "host", "", "`hosts` of the two ranks, as gorun has them; default: both on this one")
-	flag.StringVar(&o.rsh, "rsh", "", "`command` that runs another on a host, as gorun has it")
+	flag.StringVar(&o.hosts, "host", "", "`hosts` of the two ranks, as in gorun -host; default: both ranks on this host")
+	flag.StringVar(&o.rsh, "rsh", "", "`command` that runs another command on a host, as in gorun -rsh")
 	flag.StringVar(&o.bin, "bin", "", "`directory` with gorun, latency, bandwidth and messagerate; default: they are built")
-	flag.BoolVar(&o.quick, "quick", false, "few messages: shows that it works, not how fast")
+	flag.BoolVar(&o.quick, "quick", false, "few messages: tests that the measurements work; the values have no meaning")
 	flag.DurationVar(&o.limit, "limit", 2*time.Minute, "`time` after which a measurement is ended")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "adapters: argument %q: it takes flags alone (-h lists them)\n", flag.Arg(0))
+		fmt.Fprintf(os.Stderr, "adapters: unexpected argument %q (-h lists the flags)\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -75,14 +75,10 @@ var errNoDevice = errors.New("no such adapter")
 // report writes the report. If a measurement fails, report continues with the next measurement. At the end,
 // it returns the errors of all measurements.
 func report(ctx context.Context, out *page, o *options) error {
-	host := probe.System()
 	writeHost(out)
-	devices := host.Devices()
+	devices := probe.System().Devices()
 	if len(devices) == 0 {
-		out.say("No RDMA adapter is here, so nothing is measured.\n")
-		if err := host.Kernel(); err != nil {
-			out.say("%v\n", err)
-		}
+		out.say("No RDMA adapter is here, so nothing is measured.\n%v\n", kernel.ErrNoDevices)
 		if o.device != "" {
 			return fmt.Errorf("%w: %s", errNoDevice, o.device)
 		}

@@ -32,7 +32,7 @@ const (
 // runPerftest runs the installed programs of perftest over a device. Server and client both run on this host.
 func runPerftest(ctx context.Context, out *page, o *options, d *probe.Device) error {
 	if o.hosts != "" {
-		out.say("\nperftest: not run between hosts; ib_send_lat and ib_read_bw do it by hand\n")
+		out.say("\nperftest: not run, because of -host: start its programs, such as ib_send_lat, on both hosts by hand\n")
 		return nil
 	}
 	var errs []error
@@ -104,8 +104,8 @@ func pair(ctx context.Context, o *options, program string, args []string, addres
 	return text, errors.Join(err, <-ended)
 }
 
-// errEnded is the error of a server that has ended without an error before its client has succeeded.
-var errEnded = errors.New("ended")
+// errEnded takes the place of the error of a server that has ended without one before its client has succeeded.
+var errEnded = errors.New("ended without an error, before the client succeeded")
 
 func orEnded(err error) error {
 	if err == nil {

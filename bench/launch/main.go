@@ -33,7 +33,7 @@ type options struct {
 
 func main() {
 	o := options{}
-	flag.StringVar(&o.names, "host", "", "comma-separated `names` of hosts that ssh reaches without a question; gorun and the programs are built to a directory that they must see (TMPDIR)")
+	flag.StringVar(&o.names, "host", "", "comma-separated `names` of hosts that ssh reaches without a password prompt; gorun and the programs are built in a directory of $TMPDIR, which all hosts must share")
 	flag.StringVar(&o.rsh, "rsh", "ssh", "`command` in place of ssh, one word")
 	flag.IntVar(&o.count, "hosts", 4, "`number` of hosts to make if there is no -host")
 	flag.IntVar(&o.ppn, "ppn", 2, "`ranks` on each host")
@@ -62,7 +62,7 @@ func (o *options) run(ctx context.Context) error {
 		s.hosts = strings.Split(o.names, ",")
 	} else {
 		if os.Geteuid() != 0 {
-			return errors.New("hosts are made of namespaces by root alone: -host names others")
+			return errors.New("without -host, the hosts are namespaces of this machine, which only root can create")
 		}
 		t := &stage{}
 		defer t.end()

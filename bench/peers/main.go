@@ -121,7 +121,7 @@ func compare(ctx context.Context, o *options) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	if o.limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.limit)
+		ctx, cancel = context.WithTimeoutCause(ctx, o.limit, errLimit)
 		defer cancel()
 	}
 	compared := false
@@ -136,6 +136,9 @@ func compare(ctx context.Context, o *options) error {
 			continue
 		}
 		compared = true
+		if errors.Is(context.Cause(ctx), errLimit) {
+			break
+		}
 		err := c.carryOut(ctx, o, &p)
 		switch {
 		case err == nil:
@@ -150,6 +153,9 @@ func compare(ctx context.Context, o *options) error {
 	}
 	return nil
 }
+
+// errLimit is the cause of the end of the context when the time of -for is over.
+var errLimit = errors.New("the time of -for is over")
 
 // carryOut builds the programs of one comparison, runs the measurements and writes the results. whole is the plan
 // before -only restricted it.
@@ -168,14 +174,23 @@ func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err
 	if err := c.build(ctx, o.ucx); err != nil {
 		return err
 	}
-	stopped := c.run(ctx)
+	return c.conclude(o, whole, c.run(ctx))
+}
+
+// conclude writes the results after run has returned stopped. If -for has stopped the run, that is no error.
+func (c *comparison) conclude(o *options, whole *plan, stopped error) error {
 	if o.resume {
 		c.plan = *whole // the report also has the stored results of the rows that were not selected
 		c.drop()
 	} else if stopped != nil {
 		return stopped // results of an interrupted run do not replace complete ones
 	}
-	return errors.Join(c.report(o.out), stopped)
+	err := c.report(o.out)
+	if errors.Is(stopped, errLimit) {
+		c.log.Printf("part %s: %v; -resume measures what is missing", c.name, stopped)
+		return err
+	}
+	return errors.Join(err, stopped)
 }
 
 // resume loads the samples and problems of earlier runs from the stored results in the directory out. It does

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"io"
+	"log"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -129,4 +132,24 @@ func TestOSUPlan(t *testing.T) {
 	}
 	require.Contains(t, names, "bidirectional bandwidth 1 MiB, 2 ranks")
 	require.Contains(t, names, "alltoall 64 KiB, buffers written, 2 ranks")
+}
+
+// TestEndOfTheTime checks that a run that -for has stopped writes the stored results again, and is no error. Any
+// other end of the context is an error.
+func TestEndOfTheTime(t *testing.T) {
+	for _, cause := range []error{errLimit, errors.New("interrupted")} {
+		o := &options{resume: true, out: t.TempDir()}
+		c := &comparison{plan: osuPlan(), rounds: 1, systems: systems("", false), log: log.New(io.Discard, "", 0), result: newResult(1)}
+		c.result.add(c.measurements[0].key, gorun, map[int]float64{8: 1})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		whole := c.plan
+		err := c.conclude(o, &whole, c.run(ctx))
+		require.FileExists(t, filepath.Join(o.out, "osu.json"))
+		if errors.Is(cause, errLimit) {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, cause)
+		}
+	}
 }

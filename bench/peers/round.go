@@ -28,7 +28,7 @@ type comparison struct {
 }
 
 // run does all rounds. In each round every measurement is run by all systems, one after the other.
-// The system that begins changes from round to round.
+// The system that begins changes from round to round. If the context ends, run returns its cause.
 func (c *comparison) run(ctx context.Context) error {
 	for round := range c.rounds {
 		for i := range c.measurements {
@@ -39,13 +39,13 @@ func (c *comparison) run(ctx context.Context) error {
 					continue
 				}
 				if ctx.Err() != nil {
-					return ctx.Err()
+					return context.Cause(ctx)
 				}
 				c.once(ctx, m, s, round)
 			}
 		}
 	}
-	return nil
+	return context.Cause(ctx) // the last run may have been interrupted
 }
 
 // due reports whether a system takes part in a measurement in this round.

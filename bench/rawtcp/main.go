@@ -49,7 +49,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	memory := make([]byte, o.Largest())
 	return table.Rows(func(size int) ([]float64, error) {
 		if size == 0 {
-			return nil, errors.New("no byte is no message to TCP")
+			return nil, errors.New("-m: TCP has no messages of 0 bytes")
 		}
 		timed, warmup := o.Loops(size)
 		if *stream && o.Iterations == 0 {

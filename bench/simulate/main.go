@@ -62,16 +62,16 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 	ranks := f.String("ranks", "1024", "`numbers` of ranks: a list, or the powers of two of a range as in 2:64K")
 	bytes := f.String("bytes", "8,1K,64K,1M", "`lengths` in bytes of the contribution of a rank or of a block, as -ranks")
 	f.IntVar(&o.root, "root", 0, "`rank` that is root")
-	f.IntVar(&o.messagesMax, "messages", 50_000_000, "the most `messages` to simulate, about two million of which take a second; 0 for any number")
-	f.StringVar(&o.svg, "svg", "", "`file` for curves, over the ranks if there are several numbers of them, else over the bytes")
+	f.IntVar(&o.messagesMax, "messages", 50_000_000, "largest `number` of messages of a simulation, which takes a second for about two million; 0 for any number")
+	f.StringVar(&o.svg, "svg", "", "`file` for a chart of the times, over the ranks if -ranks has several numbers, otherwise over the bytes")
 	f.BoolVar(&o.json, "json", false, "print JSON")
-	f.BoolVar(&o.printedModel, "print-model", false, "print the model as JSON, to be changed and read by -model")
+	f.BoolVar(&o.printedModel, "print-model", false, "simulate nothing: print the model as JSON, in the format that -model reads")
 	f.StringVar(&o.measurement.directory, "measure", "", "`directory` with gorun and bench/collective: measure each row on this machine, too")
 	f.IntVar(&o.measurement.rounds, "rounds", 3, "`number` of measurements of each row, of which the median counts")
 	f.IntVar(&o.measurement.iterations, "i", 200, "`number` of timed calls of a measurement")
-	near := f.Duration("near", 0, "wait before a run, and repeat it, while a cache line takes more than this `time` from one processor to another and back: on a virtual machine it varies")
-	f.BoolVar(&o.calibrate, "calibrate", false, "print a model of this machine, of what the programs in the directory of -measure do on it")
-	f.IntVar(&o.tries, "tries", 5000, "largest `number` of tries of each of the two searches for the model that fits best; 5000 take two minutes")
+	near := f.Duration("near", 0, "with -measure: wait before a run, and repeat it, while a cache line takes more than this `time` from one processor to another and back (on a virtual machine this time varies)")
+	f.BoolVar(&o.calibrate, "calibrate", false, "measure this machine with the programs in the directory of -measure, and print the model that fits the measurements best, as JSON")
+	f.IntVar(&o.tries, "tries", 5000, "with -calibrate: largest `number` of models that each of its two searches tries; 5000 take two minutes")
 	change := modelFlags(f)
 	if err := f.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -81,7 +81,7 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 		return nil, err
 	}
 	if f.NArg() > 0 {
-		return nil, fmt.Errorf("%q is no flag", f.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
 	o.measurement.during, o.measurement.log = distance.New(*near).During, usage
 	var err error
@@ -99,26 +99,27 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 	}
 	switch lowest := slices.Min(o.ranks); {
 	case lowest < 1:
-		return nil, errors.New("-ranks: one rank is the least")
+		return nil, fmt.Errorf("-ranks %d: at least one rank", lowest)
 	case o.root < 0 || o.root >= lowest:
-		return nil, fmt.Errorf("-root: there is no rank %d of %d", o.root, lowest)
+		return nil, fmt.Errorf("-root %d: with the least number of -ranks, the ranks are 0 to %d", o.root, lowest-1)
 	case o.measurement.rounds < 1 || o.measurement.iterations < 1:
-		return nil, errors.New("-rounds and -i: one is the least")
+		return nil, fmt.Errorf("-rounds %d -i %d: both must be at least 1", o.measurement.rounds, o.measurement.iterations)
 	case o.tries < 0:
-		return nil, errors.New("-tries: a number that is not negative")
+		return nil, fmt.Errorf("-tries %d: must not be negative", o.tries)
 	case o.calibrate && o.measurement.directory == "":
-		return nil, errors.New("-calibrate: -measure must say where the programs are")
+		return nil, errors.New("-calibrate needs -measure, the directory of the programs that it runs")
+	case o.measurement.directory != "" && slices.ContainsFunc(o.bytes, func(n int) bool { return n%measuredElem != 0 }):
+		return nil, fmt.Errorf("-bytes: -measure measures vectors of float32, so that all lengths must be multiples of %d bytes", measuredElem)
 	case *near < 0:
-		return nil, errors.New("-near: a time that is not negative")
+		return nil, fmt.Errorf("-near %v: must not be negative", *near)
 	case *near > 0 && o.measurement.directory == "":
-		return nil, errors.New("-near: -measure must say where the programs are")
+		return nil, errors.New("-near needs -measure: a simulation alone runs no programs")
 	case o.messagesMax < 0:
-		return nil, errors.New("-messages: a number that is not negative")
+		return nil, fmt.Errorf("-messages %d: must not be negative", o.messagesMax)
+	case o.svg != "" && len(o.ranks) == 1 && (len(o.bytes) == 1 || o.operation == "barrier"):
+		return nil, errors.New("-svg: curves need several -ranks or several -bytes")
 	case o.operation == "barrier":
 		o.bytes = []int{0}
-	}
-	if o.svg != "" && len(o.ranks) == 1 && len(o.bytes) == 1 {
-		return nil, errors.New("-svg: curves need several -ranks or several -bytes")
 	}
 	return o, nil
 }

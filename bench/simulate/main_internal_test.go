@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 	require.Regexp(t, `12 +1024 recursive-doubling +the algorithm is not for this number of ranks`, text)
 	require.Regexp(t, `12 +1024 bruck +\d+\.\d\d +48 +135168 +4 +11264 +12288\n`, text)
 	require.Regexp(t, `16 +1024 recursive-doubling +\d+\.\d\d +64 +245760 +4 +15360 +0\n`, text)
-	require.Regexp(t, `16 +1024 ring +too many messages to simulate: .*at most 1e\+02`, text)
+	require.Regexp(t, `16 +1024 ring +too many messages to simulate: .*the limit is 1e\+02`, text)
 	// An algorithm that the user names and that has no prediction is an error.
 	o, err := parse([]string{"-op", "allgather", "-ranks", "12", "-alg", "bruck,recursive-doubling"}, io.Discard)
 	require.NoError(t, err)
@@ -103,12 +103,12 @@ func TestWrongFlags(t *testing.T) {
 		"-op dance":                `no operation "dance"; there are barrier`,
 		"-alg magic":               `-alg: no algorithm "magic" for allreduce`,
 		"-alg ring,":               `-alg: no algorithm ""`,
-		"-ranks 0":                 "-ranks: one rank is the least",
+		"-ranks 0":                 "-ranks 0: at least one rank",
 		"-ranks many":              `-ranks: "many" is no size`,
 		"-bytes 8:4":               "-bytes: range",
-		"-root 4 -ranks 4,8":       "-root: there is no rank 4 of 4",
-		"-root -1":                 "-root: there is no rank -1",
-		"-messages -1":             "-messages",
+		"-root 4 -ranks 4,8":       "-root 4: with the least number of -ranks, the ranks are 0 to 3",
+		"-root -1":                 "-root -1: ",
+		"-messages -1":             "-messages -1: must not be negative",
 		"-svg x -ranks 4 -bytes 8": "-svg: curves need several",
 		"-model nowhere":           "-model: open nowhere",
 		"-model " + broken:         `unknown field "perbit"`,
@@ -116,12 +116,13 @@ func TestWrongFlags(t *testing.T) {
 		"-alpha -1":                "invalid model: latency is -1 ns",
 		"-beta much":               `invalid value "much"`,
 		"-processors -1":           "invalid model",
-		"-rounds 0":                "-rounds and -i: one is the least",
-		"-calibrate":               "-calibrate: -measure must say where",
-		"-near -1ns -measure x":    "-near: a time that is not negative",
-		"-near 150ns":              "-near: -measure must say where",
+		"-rounds 0":                "-rounds 0 -i 200: both must be at least 1",
+		"-calibrate":               "-calibrate needs -measure",
+		"-near -1ns -measure x":    "-near -1ns: must not be negative",
+		"-near 150ns":              "-near needs -measure",
+		"-bytes 8,6 -measure x":    "-bytes: -measure measures vectors of float32",
 		"-speed 9":                 "flag provided but not defined: -speed",
-		"allreduce":                `"allreduce" is no flag`,
+		"allreduce":                `unexpected argument "allreduce"`,
 	} {
 		_, err := parse(strings.Fields(arguments), io.Discard)
 		require.ErrorContains(t, err, says, arguments)

@@ -44,6 +44,9 @@ type program struct {
 	samples     map[int][]float64 // the value of every round, by size
 }
 
+// measuredElem is the size in bytes of float32, the element type of all measured programs.
+const measuredElem = 4
+
 // collective returns the program that measures an algorithm of an operation. It measures the duration of a call as
 // the mean over the ranks, which corresponds to the prediction Result.Mean. The ranks write their send
 // buffers between the calls, because the model does not know which bytes have stayed in a peer's caches.

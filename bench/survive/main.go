@@ -24,7 +24,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,7 +165,7 @@ func revoked(c *runtime.Comm) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	slices.SortFunc(times, cmp.Compare)
+	slices.Sort(times)
 	return times[len(times)/2], nil
 }
 

@@ -17,8 +17,8 @@ var (
 	iterations = flag.Int("i", 0, "timed `calls` of Agree and of Shrink, after one that is not timed (default 200, after 20)")
 
 	losses = flag.Int("pause", 0, "measure the pause of `N` losses of a rank, with gorun -on-failure respawn=N, in place of the rest")
-	whole  = flag.Bool("agent", false, "with -pause and hosts: the last rank's whole host is lost, with its agent")
-	cable  = flag.Bool("cut", false, "with -pause and hosts: print \"cut\" and go on, until somebody has cut off the last rank's host")
+	whole  = flag.Bool("agent", false, "with -pause and hosts: kill the agent of the host whose rank is to be lost, in place of the rank alone, so that the whole host is lost")
+	cable  = flag.Bool("cut", false, "with -pause and hosts: kill nothing; the rank to be lost prints \"cut\", and the job continues until the user has cut off this rank's host")
 )
 
 // exchanges is the number of Barriers between two losses.

@@ -6,7 +6,11 @@
 //
 // The table applies to communicators that agree with the job of tune in two numbers: the number of ranks,
 // and the largest number of ranks on a node. A file may contain the tables of several jobs, one after the
-// other. An algorithm replaces the built-in choice only if it took less than 9/10 of the time of the
+// other:
+//
+//	for n in 2 4 8; do gorun -np $n ./bench/tune; done >table.txt
+//
+// An algorithm replaces the built-in choice only if it took less than 9/10 of the time of the
 // built-in choice.
 package main
 
@@ -76,7 +80,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 		return o, err
 	}
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("%q is no flag", flags.Arg(0))
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if o.iterations < 1 {
 		return o, fmt.Errorf("-i %d: at least one call is timed", o.iterations)

@@ -7,10 +7,10 @@ import (
 
 // collectiveArguments contains collective calls with arguments that no rank may pass.
 var collectiveArguments = []program{
-	{name: "root that does not exist", finds: `root 2 of 2 ranks`, run: func(c *runtime.Comm) error {
+	{name: "root that does not exist", finds: `root 2, but the ranks are 0 to 1`, run: func(c *runtime.Comm) error {
 		return collectives.Bcast(c, one(), c.Size())
 	}},
-	{name: "negative root", finds: `root -1 of 2 ranks`, run: func(c *runtime.Comm) error {
+	{name: "negative root", finds: `root -1, but the ranks are 0 to 1`, run: func(c *runtime.Comm) error {
 		return collectives.Reduce(c, one(), room(1), collectives.Sum, -1)
 	}},
 	{name: "room for too little at the root of gather", finds: `recv holds 3 elements, not 4`, run: func(c *runtime.Comm) error {
@@ -25,7 +25,7 @@ var collectiveArguments = []program{
 	{name: "negative count", finds: `count 1 of recv is -1`, run: func(c *runtime.Comm) error {
 		return collectives.AllGatherV(c, room(1), room(2), []int{1, -1}, nil)
 	}},
-	{name: "displacement behind the end", finds: `recv holds 2 elements, and block 1 is the 1 from 2 on`, run: func(c *runtime.Comm) error {
+	{name: "displacement beyond the end", finds: `recv holds 2 elements, but its block 1 begins at element 2`, run: func(c *runtime.Comm) error {
 		return collectives.AllGatherV(c, room(1), room(2), []int{1, 1}, []int{0, 2})
 	}},
 	{name: "send and receive buffers that overlap", finds: `buffers overlap`, run: func(c *runtime.Comm) error {
@@ -35,7 +35,7 @@ var collectiveArguments = []program{
 	{name: "elements with pointers in a broadcast", finds: `element type cannot be sent`, run: func(c *runtime.Comm) error {
 		return collectives.Bcast(c, []string{"text"}, 0)
 	}},
-	{name: "collective without a communicator", finds: `no communicator`, run: func(*runtime.Comm) error {
+	{name: "collective without a communicator", finds: `communicator is nil or of the wrong kind`, run: func(*runtime.Comm) error {
 		return collectives.Barrier(nil)
 	}},
 	{name: "neighbors without a topology", finds: `communicator has no topology`, run: func(c *runtime.Comm) error {

@@ -29,7 +29,7 @@ var arguments = []program{
 	{name: "probe of a rank that does not exist", finds: `rank out of range: source 2`, run: func(c *runtime.Comm) error {
 		return failure(runtime.Probe(c, c.Size(), 7))
 	}},
-	{name: "send without a communicator", finds: `no communicator`, run: func(c *runtime.Comm) error {
+	{name: "send without a communicator", finds: `communicator is nil or of the wrong kind`, run: func(c *runtime.Comm) error {
 		return runtime.Send(nil, one(), 1-c.Rank(), 7)
 	}},
 	{name: "send of elements with pointers", finds: `element type cannot be sent: *int is a pointer`, run: func(c *runtime.Comm) error {
@@ -38,7 +38,7 @@ var arguments = []program{
 	{name: "send in blocks that overlap", finds: `bad argument: {Count:3 Block:2 Stride:1}`, run: func(c *runtime.Comm) error {
 		return runtime.SendStrided(c, room(9), runtime.Strided{Count: 3, Block: 2, Stride: 1}, 1-c.Rank(), 7)
 	}},
-	{name: "send in blocks behind the end of the slice", finds: `reaches beyond 6 elements`, run: func(c *runtime.Comm) error {
+	{name: "send in blocks beyond the end of the slice", finds: `reaches beyond 6 elements`, run: func(c *runtime.Comm) error {
 		return runtime.SendStrided(c, room(6), runtime.Strided{Count: 3, Block: 1, Stride: 3}, 1-c.Rank(), 7)
 	}},
 	{name: "nonblocking send to a rank that does not exist", finds: `rank out of range: 2`, run: func(c *runtime.Comm) error {

@@ -204,13 +204,13 @@ func (b *branches) launch(c *exec.Cmd) error {
 }
 
 // copy sends a stream of a command to the launcher, no faster than the connection takes it. The stream is read by
-// the parameter from, whose source is the parameter pipe. At the end, copy closes the pipe. After the deadline of
-// the pipe, copy sends only what the pipe contains, and stops after outputBufferBytes.
+// the parameter from, whose source is the parameter pipe. At the end, copy closes the pipe. At the deadline of the
+// pipe, copy sends only what the pipe contains.
 func (b *branches) copy(k link.Kind, number int, from io.Reader, pipe *os.File) {
 	defer func() { _ = pipe.Close() }()
 	buf := make([]byte, link.ChunkBytesMax)
 	read := from.Read
-	for left := outputBufferBytes; left > 0; {
+	for {
 		n, err := read(buf)
 		if n > 0 {
 			b.conn.Room()
@@ -218,11 +218,7 @@ func (b *branches) copy(k link.Kind, number int, from io.Reader, pipe *os.File) 
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			read = func(buf []byte) (int, error) {
-				n, err := readNow(pipe, buf)
-				left -= n
-				return n, err
-			}
+			read = rest(pipe)
 		case err != nil || n == 0:
 			return
 		}

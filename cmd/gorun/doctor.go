@@ -24,9 +24,10 @@ var doctorFlags = []string{"host", "hostfile", "rsh", "agent-path", "answer-with
 
 const doctorUsage = `usage: gorun doctor [flags] [host ...]
 
-Examines this machine, or the hosts: whether each is reached, has the same gorun, can
-connect to all others, and what there would prevent jobs or make them slow. A line for
-each check, with the remedy. The exit code is 1 if something prevents jobs.
+Examines this machine or the given hosts: whether each host can be reached, has the same
+version of gorun and can connect to all other hosts, and what on it prevents jobs or makes
+them slow. Prints a line for each check, with the remedy for a fault. The exit code is 1 if
+a fault prevents jobs.
 
 flags:
 `

@@ -168,19 +168,35 @@ func (f *forwarder) copy(s *forwarded, pipe *os.File) {
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			read = func(buf []byte) (int, error) { return readNow(pipe, buf) } // reads the rest of the pipe
+			read = rest(pipe)
 		case err != nil || n == 0:
 			return
 		}
 	}
 }
 
-// readNow reads from the pipe without waiting, and ignores the deadline.
-func readNow(pipe *os.File, buf []byte) (n int, err error) {
-	raw, err := pipe.SyscallConn()
+// rest returns a function that reads the bytes that are in the pipe at the time of the call of rest. The function ignores
+// the deadline and does not wait. It does not read bytes that an escaped process writes later, which may have no end.
+func rest(pipe *os.File) func(buf []byte) (int, error) {
+	left, err := control(pipe, present)
+	return func(buf []byte) (n int, _ error) {
+		if err == nil && left > 0 {
+			n, err = control(pipe, func(fd int) (int, error) { return unix.Read(fd, buf[:min(len(buf), left)]) })
+			left -= n
+		}
+		return n, err
+	}
+}
+
+// present returns the number of bytes in a pipe.
+func present(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIOCINQ) } // TIOCINQ is FIONREAD
+
+// control calls a system call with the descriptor of a file, and returns its result, or 0 and an error.
+func control(f *os.File, call func(fd int) (int, error)) (n int, err error) {
+	raw, err := f.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
-	err = errors.Join(raw.Control(func(fd uintptr) { n, err = unix.Read(int(fd), buf) }), err)
-	return n, err
+	failed := raw.Control(func(fd uintptr) { n, err = call(int(fd)) })
+	return max(n, 0), errors.Join(err, failed)
 }

@@ -244,10 +244,10 @@ func TestEndsBeforeTheLossOfAHost(t *testing.T) {
 	j.lostHost(h)
 	require.Equal(t, 1, j.watch.running)
 	first := *j.verdict.first
-	require.Same(t, j.ranks[2], first.lost)
-	first.lost = nil
+	require.Len(t, first.ended, 1)
+	require.Same(t, j.ranks[2], first.ended[0])
 	first.of, first.ended = nil, nil // clears the processes, which cannot be compared
-	require.Equal(t, failure{rank: 2, code: 7, how: "exited with code 7"}, first)
+	require.Equal(t, failure{rank: 2, code: 7, how: "exited with code 7", continued: true}, first)
 	require.Empty(t, j.ranks[2].lost)
 	require.Equal(t, "gone", j.ranks[0].lost)
 	require.Equal(t, exitLauncher, j.ranks[0].code())

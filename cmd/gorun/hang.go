@@ -105,14 +105,11 @@ func (j *job) suspect() {
 		d.Lanes = nil // the reports are from different times, so that their lanes cannot be compared
 		list = append(list, d)
 	}
-	if len(bootstrap.Deadlocked(list, len(j.ranks), j.left)) == 0 {
+	if len(bootstrap.Deadlocked(list, len(j.ranks))) == 0 {
 		return
 	}
 	h.suspecting = j.ask() > 0
 }
-
-// left reports whether a rank has left the job with Finalize and its end was not recorded yet (Server.Gone).
-func (j *job) left(rank int) bool { return j.server.State(rank) == bootstrap.RankFinalized }
 
 // stallEnded asks the ranks for reports, in order to check for a stall.
 func (j *job) stallEnded() {
@@ -145,7 +142,7 @@ func (j *job) judge(list []bootstrap.Doing) {
 	case !h.suspecting:
 		j.suspect() // a report may have come while the ranks were being asked
 		return
-	case suspects == nil && len(bootstrap.Deadlocked(list, len(j.ranks), j.left)) > 0:
+	case suspects == nil && len(bootstrap.Deadlocked(list, len(j.ranks))) > 0:
 		h.suspects = map[int]int64{}
 		for _, d := range list {
 			h.suspects[d.Rank] = d.Stuck
@@ -175,11 +172,11 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 		}
 		proof[i] = d
 	}
-	if len(bootstrap.Deadlocked(proof, len(j.ranks), j.left)) == 0 || j.watch.ending {
+	if len(bootstrap.Deadlocked(proof, len(j.ranks))) == 0 || j.watch.ending {
 		return
 	}
 	j.watch.hang.shown = true
-	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // also has ranks that wait for the deadlocked ranks of proof
+	dead := bootstrap.Deadlocked(list, len(j.ranks)) // also has ranks that wait for the deadlocked ranks of proof
 	var stuck []bootstrap.Doing
 	for _, d := range list {
 		if d.Finished || slices.Contains(dead, d.Rank) {

@@ -37,7 +37,7 @@ func (j *job) awaitRoom(lost []*rank, who string) error {
 		j.homeless.late = time.After(j.opts.answer)
 	}
 	j.homeless.ranks = j.homeless.with(lost)
-	complain("%s; no pod has room: %s started again when one connects, within %v (-answer-within)", who, pronoun(lost), j.opts.answer)
+	complain("%s; no pod has room: %s started again when a pod with room connects; if none does within %v (-answer-within), the job ends", who, pronoun(lost), j.opts.answer)
 	return nil
 }
 
@@ -56,7 +56,7 @@ func (j *job) roomCame(who string) {
 // roomMissing ends the job because no room was found for the waiting ranks in time.
 func (j *job) roomMissing() {
 	lost := j.homeless.ranks
-	j.verdict.blame(failure{rank: -1, code: exitLauncher, how: fmt.Sprintf("%s; %s not started again: no pod has come within %v (kubectl get pods; -answer-within)",
+	j.verdict.blame(failure{rank: -1, code: exitLauncher, how: fmt.Sprintf("%s; %s not started again: no pod with room has connected within %v (-answer-within; kubectl get pods shows the pods)",
 		lost[0].lostWith(), pronoun(lost), j.opts.answer)})
 	j.end()
 }

@@ -250,7 +250,7 @@ func (h *host) ending(err error) string {
 // noAnswer returns an error that explains why the agent did not start, with a remedy.
 func (h *host) noAnswer(err error) error {
 	if h.line == nil {
-		return &noAnswerError{fmt.Sprintf("host %s: its agent went: %s: the log of the pod says more", h.name, h.ending(err))}
+		return &noAnswerError{fmt.Sprintf("host %s: its agent was lost before the job began: %s: see the log of the pod", h.name, h.ending(err))}
 	}
 	var noise *link.NoiseError
 	what, remedy := h.ending(err), ""
@@ -266,9 +266,9 @@ func (h *host) noAnswer(err error) error {
 		remedy = "let start-up files of its shell (.bashrc, .profile) print in interactive shells only"
 	case h.reason() != nil:
 		remedy = "try by hand: " + shellLine(h.line[:len(h.line)-1]) + " -version"
-	case h.installs && h.reason() == nil:
+	case h.installs:
 		what = "gorun cannot be copied to it: " + what
-		remedy = "it takes a shell with mktemp, head and gzip, and a temporary directory (TMPDIR on the host, or /tmp) where programs may be executed; try by hand: " + shellLine(h.line)
+		remedy = "-copy needs a shell with mktemp, head and gzip on the host, and a temporary directory (TMPDIR there, or /tmp) where programs may be executed; try by hand: " + shellLine(h.line)
 		if code == exitNotFound || code == exitNotExecuted {
 			remedy += loaderRemedy(ownFile)
 		}
@@ -286,9 +286,9 @@ func (h *host) noAnswer(err error) error {
 	case h.via != nil && code < 0 && h.reason() == nil && !errors.As(err, &noise):
 		// The agent of h.via could not start the command. h.how has its error.
 		what = fmt.Sprintf("host %s, from which it is reached, cannot run %s: %s", h.via.name, h.line[0], h.how)
-		remedy = "the command of -rsh has to be there as well; " + radixEnv + "=1000 reaches all hosts from here"
+		remedy = "the command of -rsh has to be on that host as well; with " + radixEnv + "=1000 this gorun connects to all hosts itself"
 	case h.via != nil:
-		remedy += ", on host " + h.via.name + ", from which it is reached; " + radixEnv + "=1000 reaches all hosts from here"
+		remedy += ", on host " + h.via.name + ", from which it is reached; with " + radixEnv + "=1000 this gorun connects to all hosts itself"
 	}
 	text := fmt.Sprintf("host %s: %s", h.name, what)
 	for _, line := range h.errs.last() {

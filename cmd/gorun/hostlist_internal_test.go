@@ -225,13 +225,13 @@ func TestOptionsOfHosts(t *testing.T) {
 		require.NoError(t, err, v)
 	}
 	for line, want := range map[string]string{
-		"-net 10.0.0.0/33 a":        "want a network",
-		"-net 10.0.0/8 a":           "want a network",
-		"-net fe80:::1 a":           "want a network",
-		"-net lo,10.0.0.0/33 a":     "want a network",
-		"-net lo, a":                "want a network",
-		"-net interface-too-long a": "want a network",
-		"-net= a":                   "want a network",
+		"-net 10.0.0.0/33 a":        "want networks",
+		"-net 10.0.0/8 a":           "want networks",
+		"-net fe80:::1 a":           "want networks",
+		"-net lo,10.0.0.0/33 a":     "want networks",
+		"-net lo, a":                "want networks",
+		"-net interface-too-long a": "want networks",
+		"-net= a":                   "want networks",
 		"-transport tcp a":          "one of shm, rdma, auto",
 		"-host h1:x a":              "number of slots",
 		"-hostfile /no/such a":      "no such file",

@@ -253,6 +253,25 @@ func TestSurvivorsGoOnWithoutAHost(t *testing.T) {
 	gone(t, r)
 }
 
+// With -on-failure continue, the loss of a host is no failure if the program has recovered from the losses of all its
+// ranks.
+func TestHandledLossOfAHost(t *testing.T) {
+	for lost, want := range map[int]int{1: 0, 2: 125} { // rank 0 recovers from the loss of one rank
+		hosts := fmt.Sprintf("a:2,b:%d", lost)
+		r, _ := ready(t, 2+lost, "ready", nil, helper([]string{"-host", hosts, "-rsh", rsh(t), "-on-failure", "continue"}, "grandchildren", "handle"))
+		for _, pid := range agents(t, r) {
+			if hostOf(t, pid) == "b" {
+				kill9(pid)
+			}
+		}
+		require.Equal(t, want, r.wait(t), r.err.String())
+		require.Contains(t, r.err.String(), "host b is lost with rank")
+		require.Contains(t, r.err.String(), "; the others go on\n")
+		require.Equal(t, want != 0, strings.Contains(r.err.String(), "failed"), r.err.String())
+		gone(t, r)
+	}
+}
+
 // hostOf returns the host name that the rsh script has given to a process.
 func hostOf(t *testing.T, pid int) string {
 	t.Helper()

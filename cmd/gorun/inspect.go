@@ -21,33 +21,36 @@ const inspectWord = "inspect"
 
 const inspectUsage = `usage: gorun inspect [-json] [-watch | -last RANK] [JOB]
 
-Shows what the ranks of a job of this user on this machine are doing: in one sentence what
-each rank waits for, at which line, and for which rank, then the ranks by what they do, in at
-most 40 lines. JOB is the start of the name that gorun -v prints; without it there must be one job.
+Shows what the ranks of a job are doing, in at most 40 lines: a sentence that says what each
+rank waits for, at which line of the program, and for which rank; then the ranks, grouped by
+what they do. The gorun of the job must run on this machine and belong to this user (root can
+also show the job of another user, by its full name). JOB is the name of the job, which
+gorun -v prints, or the beginning of the name. It is not needed if this user has only one job.
 
 flags:
-  -json   print all that is known as JSON, the counters of ranks among it
+  -json   print the whole report as JSON, with the counters of each rank
   -watch  once a second until the job ends: the sentence, and a table of ranks with their state,
-          the messages and bytes per second that each sends and receives, for which part of the
-          time one of its goroutines waits, the bytes of messages that wait for their
-          receives, and where it is. In the first second, and for ranks of a
-          host that does not answer, the table has "-" in place of rates. Messages of
-          collective operations do not count. States are computing, waiting, finished (with its
-          program), stopped (by a signal), debugged, kernel (waits in the kernel), and silent.
+          the messages and bytes per second that each sends and receives, the part of the time
+          in which at least one of its goroutines waits, the bytes of messages that wait for
+          their receives, and where it is. In the first second, after a restart of ranks, and
+          for ranks of a host that does not answer, the table has "-" in place of rates.
+          Messages of collective operations do not count. The states are computing, waiting,
+          finished (it has left the program's function), stopped (by a signal), debugged (stopped
+          by a debugger), kernel (it waits in the kernel), and silent (it does not answer).
           On a terminal the table stays in place, under the sentence, and has keys:
             arrows, page, home, end   move the selection, and what is seen to the sides
             r s m b w u               sort by rank, state, messages, bytes, waiting,
                                       unexpected; again: in reverse order
             enter                     the last operations of the selected rank, until Esc
             q, Esc, Ctrl-C            end
-          What was shown last stays. Colors are left out if NO_COLOR is set. On what is no
-          terminal (or with TERM=dumb) one table follows the other; of more than 30 ranks each
-          has those that wait most. With -json, all again as a line.
+          The last table stays on the terminal. There are no colors if NO_COLOR is set. If the
+          output is no terminal (or with TERM=dumb), each table is printed below the one before;
+          of more than 30 ranks, it has those that wait most. With -json, each report is a line.
   -last RANK
-          the last operations of this rank, up to 256 on messages and 256 of libraries, the
-          newest last, also of a rank that is stopped: since when each is in its state, the
-          peer or root, the tag or number of the call, bytes, the communicator, and the line
-          of the program if it is known. With -json, as JSON.
+          the last operations of this rank, up to 256 on messages and 256 of libraries (such as
+          collective operations), the newest last: since when each is in its state, the peer or
+          root, the tag or the number of the call, the bytes, the communicator, and the line of
+          the program if it is known. The rank may be stopped. With -json, as JSON.
 `
 
 // watchPeriod is the time between two reports of -watch.

@@ -107,7 +107,7 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 	}
 	r := &inspection.Report{
 		Job: j.id, Command: append([]string{"gorun"}, userArgs()...), Host: hostname(), Started: j.started, Now: time.Now(),
-		Ranks: len(j.ranks), Doing: list, Silent: j.silent(),
+		Ranks: len(j.ranks), Generation: j.server.Generation(), Doing: list, Silent: j.silent(),
 	}
 	for rank := range j.ranks {
 		switch j.server.State(rank) {

@@ -232,12 +232,7 @@ func (j *job) lostHost(h *host) {
 		if j.respawn(lost, &f) {
 			return
 		}
-		j.verdict.blame(f)
-		if j.opts.onFailure != bootstrap.OnFailureContinue {
-			j.endKnowing(nil)
-		} else {
-			complain("%s; the others go on", f.how)
-		}
+		j.failed(f, f.how)
 	}
 	for _, r := range lost {
 		j.gone(r)

@@ -23,7 +23,7 @@ func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 
 	other := probe
 	other.Nonce = append([]byte{probe.Nonce[0] + 1}, probe.Nonce[1:]...)
-	require.Contains(t, find(other), "another one's", "a machine that only looks alike")
+	require.Contains(t, find(other), "has another nonce", "a machine that only looks alike")
 	other = probe
 	other.FD = 1 << 20
 	require.Contains(t, find(other), "no such file")

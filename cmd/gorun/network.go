@@ -50,7 +50,7 @@ const interfaceBytesMax = 15
 func setNet(o *options, _ *app, v string) error {
 	for part := range strings.SplitSeq(v, ",") {
 		if !namesNetwork(part) {
-			return errors.New("want a network such as 10.1.0.0/16 or fd00::/8, or the name of an interface such as eth0")
+			return errors.New("want networks such as 10.1.0.0/16 or fd00::/8, addresses such as 10.1.0.7, or names of interfaces such as eth0, separated by commas")
 		}
 	}
 	o.net = v
@@ -73,7 +73,7 @@ func namesNetwork(v string) bool {
 // network interface, none or auto. Each host checks by itself whether it has that adapter.
 func setRDMADevice(o *options, _ *app, v string) error {
 	if v == "" || strings.ContainsAny(v, "/, \t\n") {
-		return errors.New("want the name of an RDMA adapter such as mlx5_0, of its network interface, or an address of that, or none or auto")
+		return errors.New("want the name of an RDMA adapter such as mlx5_0, the name or an address of its network interface, none or auto")
 	}
 	o.rdmaDevice = v
 	return nil

@@ -226,8 +226,11 @@ func (o *output) copy() {
 		now := time.Now()
 		o.stalled(now.Sub(woke))
 		o.flushPartial(now)
-		if n == 0 && o.fed == 0 && !deadline.IsZero() && time.Now().After(deadline) {
-			break // an escaped process holds a pipe open, but all output in the pipe was written
+		if o.fed == 0 && !deadline.IsZero() && now.After(deadline) {
+			for _, s := range o.sources { // an escaped process holds a pipe open, and may write to it for ever
+				o.readPresent(s)
+			}
+			break
 		}
 	}
 	for _, s := range o.sources {
@@ -265,25 +268,35 @@ func (o *output) patience(deadline time.Time) int {
 	return int((wait + time.Millisecond - 1) / time.Millisecond)
 }
 
-// read reads from a pipe once and passes the bytes to move. It returns false if the pipe is empty or at its end.
-// read does nothing for a source that has ended: the last events may still include one for such a source, but its
-// descriptor is closed, and the number may belong to another file.
-func (o *output) read(s *source) bool {
+// read reads from a pipe once, passes the bytes to move, and returns their number. It does nothing for a source that
+// has ended: the last events may still include one for such a source, but its descriptor is closed, and the number may
+// belong to another file.
+func (o *output) read(s *source) int {
 	if s.ended {
-		return false
+		return 0
 	}
 	n, err := unix.Read(s.fd, o.buf)
 	switch {
-	case err == unix.EINTR:
-		return true
-	case err == unix.EAGAIN:
-		return false
+	case err == unix.EINTR || err == unix.EAGAIN:
+		return 0
 	case err != nil || n == 0:
 		o.end(s)
-		return false
+		return 0
 	}
 	o.move(s, o.buf[:n])
-	return true
+	return n
+}
+
+// readPresent reads the bytes that are in the pipe of a source at the time of the call. It does not read until the pipe
+// is empty, because a process may write to the pipe as fast as readPresent reads. A source without a pipe has no bytes.
+func (o *output) readPresent(s *source) {
+	if s.ended {
+		return
+	}
+	left, _ := present(s.fd) // 0 after an error
+	for n := 1; left > 0 && n > 0; left -= n {
+		n = o.read(s)
+	}
 }
 
 // move passes bytes of a source to its splitter, and writes what the splitter returns.

@@ -29,8 +29,7 @@ func (o *output) addFailure(rank int, text string, again bool) {
 // moveFailure writes the error of a rank, after the output that is still in its pipe. If c.again is true, the error
 // is only kept for the report of the rank's failure.
 func (o *output) moveFailure(c chunk) {
-	for c.source.fd >= 0 && o.read(c.source) {
-	}
+	o.readPresent(c.source)
 	if c.again {
 		o.keepTail(c.source.rank, c.data)
 	} else {

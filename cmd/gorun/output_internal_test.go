@@ -19,7 +19,7 @@ func TestReadAfterTheEndOfASource(t *testing.T) {
 	defer func() { require.NoError(t, other.Close()) }()
 	o := &output{buf: make([]byte, 16), open: 1}
 	ended := &source{fd: int(other.Fd()), lines: newSplitter(nil, false), ended: true}
-	require.False(t, o.read(ended))
+	require.Zero(t, o.read(ended))
 	at, err := other.Seek(0, unix.SEEK_CUR)
 	require.NoError(t, err)
 	require.Zero(t, at)

@@ -54,7 +54,7 @@ func TestPodsComeAgain(t *testing.T) {
 		}
 		require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGKILL))
 		require.NotZero(t, other.end(t).code)
-		said(t, root.stderr, fmt.Sprintf("host %s-1 is lost with ranks 2-3: the connection ended; no pod has room: they are started again when one connects, within 10m0s", p.name))
+		said(t, root.stderr, fmt.Sprintf("host %s-1 is lost with ranks 2-3: the connection ended; no pod has room: they are started again when a pod with room connects; if none does within 10m0s", p.name))
 		other = p.start(t, 1)
 		said(t, root.stderr, fmt.Sprintf("%s-1 has connected again; they are started again (%d of 3)", p.name, times+1))
 	}
@@ -79,8 +79,8 @@ func TestPodsThatDoNotComeAgain(t *testing.T) {
 			}
 			require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGKILL))
 			require.NotZero(t, other.end(t).code)
-			said(t, root.stderr, "; no pod has room: it is started again when one connects, within ")
-			want, code := "it is not started again: no pod has come within 5s", 125
+			said(t, root.stderr, "; no pod has room: it is started again when a pod with room connects; if none does within ")
+			want, code := "it is not started again: no pod with room has connected within 5s", 125
 			if name == "interrupt" {
 				require.NoError(t, unix.Kill(p.first(t, 0), unix.SIGTERM))
 				want, code = "interrupted by SIGTERM", 143

@@ -71,11 +71,13 @@ func (b *inbox) share(body []byte) error {
 func (b *inbox) take(k link.Kind, body []byte) error {
 	switch {
 	case k == link.KindFileData && !b.open:
-		return fmt.Errorf("%d bytes of no file: %w", len(body), link.ErrMalformed)
+		return fmt.Errorf("%d bytes of a file whose header has not come: %w", len(body), link.ErrMalformed)
 	case k == link.KindFileData:
 		b.open = len(body) > 0
-	case len(body) != 4+sha256.Size || b.open:
-		return fmt.Errorf("header of a file of %d bytes: %w", len(body), link.ErrMalformed)
+	case b.open:
+		return fmt.Errorf("header of a file before the end of another file: %w", link.ErrMalformed)
+	case len(body) != 4+sha256.Size:
+		return fmt.Errorf("file header of %d bytes: %w", len(body), link.ErrMalformed)
 	default:
 		if err := b.number(int(binary.LittleEndian.Uint32(body))); err != nil {
 			return err

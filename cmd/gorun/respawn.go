@@ -156,7 +156,7 @@ func (j *job) final(lost []*rank) error {
 	case j.restarts.count >= j.opts.restarts:
 		return fmt.Errorf("the job has had all its restarts, %d (-on-failure respawn=%d)", j.restarts.count, j.opts.restarts)
 	case !j.server.Renewable(numbers...):
-		return errors.New("the function of World.Resume has ended at all ranks")
+		return errors.New("the function of World.Resume has ended at all ranks, or a rank has left the job or ended")
 	}
 	return nil
 }

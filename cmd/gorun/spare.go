@@ -86,17 +86,17 @@ func (s *spawner) bindSpare(r *rank, was []int) {
 func spareEnded(x exit) string {
 	r := x.rank
 	r.status, r.clean = x.status, true
-	_ = r.conn.Close()
-	r.closeHeld()
+	r.closeEnds()
 	return fmt.Sprintf("a spare process (%spid %d) %s", r.where(), r.pid, r.how())
 }
 
-// closeHeld closes the pipes of a process that does not become a rank.
-func (r *rank) closeHeld() {
+// closeEnds closes gorun's ends of the pipes and of the socket of a process that does not become a rank.
+func (r *rank) closeEnds() {
 	for _, p := range r.held {
 		_ = unix.Close(p.fd)
 	}
 	r.held = nil
+	_ = r.conn.Close() // an error if there is no socket yet
 }
 
 // setSpares parses the value of -spares.

@@ -179,17 +179,21 @@ func (s *spawner) start() error {
 	return err
 }
 
-// startRank starts one rank on the calling thread. The caller then calls present.
-func (s *spawner) startRank(r *rank) error {
+// startRank starts one rank on the calling thread. The caller then calls present. After an error, no descriptor of the
+// rank is open.
+func (s *spawner) startRank(r *rank) (err error) {
 	pipes := &rankFiles{}
 	defer pipes.closeChild()
+	defer func() {
+		if err != nil {
+			r.closeEnds()
+		}
+	}()
 	if err := s.rankFiles(r, pipes); err != nil {
-		r.closeHeld()
 		return err
 	}
 	if s.node.bind != placement.None {
 		if err := errors.Join(bindThread(r.cpus), preferMemory(r.place.Node)); err != nil {
-			r.closeHeld()
 			return err
 		}
 	}
@@ -203,7 +207,6 @@ func (s *spawner) startRank(r *rank) error {
 	argv := append([]string{r.app.program}, r.app.args...)
 	pid, err := syscall.ForkExec(r.path, argv, &syscall.ProcAttr{Dir: r.app.wdir, Env: s.rankEnv(r), Files: files, Sys: sys})
 	if err != nil {
-		r.closeHeld()
 		return startError(r, err)
 	}
 	r.pid, r.child = pid, pid

@@ -154,20 +154,24 @@ func (j *job) reaped(x exit) {
 		if j.respawn([]*rank{r}, &f) {
 			return
 		}
-		if j.opts.onFailure == bootstrap.OnFailureContinue {
-			f.lost = r
-		}
-		j.verdict.blame(f)
-		if j.opts.onFailure != bootstrap.OnFailureContinue {
-			j.endKnowing(nil)
-		} else {
-			complain("rank %d (%spid %d) %s; the others go on", r.number, r.where(), r.pid, r.how())
-		}
+		j.failed(f, r.lostWith())
 	}
 	if r.clean && r == j.watch.suspense.of {
 		j.end() // this rank is not to blame
 	}
 	j.gone(r)
+}
+
+// failed records a failure. With -on-failure continue, the other ranks go on, and failed prints what, the description of
+// the failure. Otherwise failed ends the job.
+func (j *job) failed(f failure, what string) {
+	f.continued = j.opts.onFailure == bootstrap.OnFailureContinue
+	j.verdict.blame(f)
+	if f.continued {
+		complain("%s; the others go on", what)
+	} else {
+		j.endKnowing(nil)
+	}
 }
 
 // handle acts on an event of a rank.

@@ -91,7 +91,7 @@ func TestCommandThatInnerHostsLack(t *testing.T) {
 	require.NoError(t, r.Start())
 	require.Equal(t, 125, r.wait(t))
 	require.Contains(t, r.err.String(), "host c: host b, from which it is reached, cannot run "+filepath.Base(name)+": ")
-	require.Contains(t, r.err.String(), "the command of -rsh has to be there as well")
+	require.Contains(t, r.err.String(), "the command of -rsh has to be on that host as well")
 	gone(t, r)
 }
 

@@ -61,20 +61,22 @@ inspect: "gorun inspect" in another terminal shows what the ranks of a job are d
   ranks grouped by activity; with -watch once a second, with a table of messages and bytes per
   second of each rank, and with -last RANK all that is recorded of a rank. gorun inspect -h
   prints its flags. A program of that name is ./inspect or comes after --. It finds the job
-  by a socket that only this user and root can use, in XDG_RUNTIME_DIR, else in TMPDIR or
-  /tmp: both terminals need the same values.
+  by a socket that only this user and root can use. The job's gorun makes it in
+  XDG_RUNTIME_DIR, else in TMPDIR or /tmp. gorun inspect also looks in /run/user/UID and
+  /tmp: it needs the job's values of these variables only if they name other directories.
 
 schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
-  one line that says which, and fails if the list of hosts is incomplete. In an allocation of Slurm
-  (salloc, sbatch) these are its hosts, with a slot per task, and agents start by srun
-  --overlap; in the launcher of Kubernetes' MPI Operator those of its host file, by ssh; in
-  an instance of Flux its hosts, by flux exec. In the pods of -k8s-manifest, and of
-  Kubeflow's Trainer for torch, gorun is started in each: the first leads, the others
-  connect to it (docs/kubernetes.md). -host localhost runs on this machine all the same. A
-  program that mpiexec of MPICH, mpirun of Open MPI or srun starts as several processes
-  needs no gorun: they are the ranks of one world. Without PMI (mpirun, srun) they meet by a
-  file in a directory that all hosts share: GORUN_RENDEZVOUS (mpirun -x GORUN_RENDEZVOUS),
-  else gorun/ in the user's cache directory.
+  one line that says which, and fails if the list of hosts is incomplete. In an allocation of
+  Slurm (salloc, sbatch) these are the hosts of the allocation, with a slot per task, and gorun
+  starts its agents there by srun --overlap. In the launcher pod of Kubernetes' MPI Operator
+  these are the hosts of the operator's host file, and agents are started by ssh. In an instance
+  of Flux these are the hosts of the instance, and agents are started by flux exec. In a job of
+  -k8s-manifest, or of Kubeflow's Trainer for torch, every pod runs gorun: that of the first pod
+  starts the job, and the others connect to it and are its agents (docs/kubernetes.md).
+  -host localhost runs the job on this machine all the same. A program that mpiexec of MPICH,
+  mpirun of Open MPI or srun starts as several processes needs no gorun: they are the ranks of
+  one world. Without PMI (mpirun, srun) they meet by a file in a directory that all hosts share:
+  GORUN_RENDEZVOUS (mpirun -x GORUN_RENDEZVOUS), else gorun/ in the user's cache directory.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   with -on-failure continue, a rank does not count if the program has recovered

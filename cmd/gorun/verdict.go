@@ -22,13 +22,11 @@ type failure struct {
 	// "", the final text contains told in place of the details.
 	told string
 	then string // why the rank was not started again; printed after how
-	// lost is the rank that ended, if the other ranks have continued after the failure. After the loss of a host,
-	// lost is nil.
-	lost *rank
 	// ended are the ranks that have ended with this failure. cause is the rank that they report as lost, or
 	// nil.
-	ended []*rank
-	cause *rank
+	ended     []*rank
+	cause     *rank
+	continued bool // the other ranks have continued after the failure
 }
 
 // verdict collects the facts that determine the exit code, and the text that gorun prints at the end of a
@@ -88,12 +86,17 @@ func (v *verdict) trace() {
 	}
 }
 
-// decide determines the failure that counts. If no signal of the user ended the job, decide skips the losses of ranks
-// from which the program has recovered.
+// recovered reports whether the program has recovered from the losses of all ranks that have ended with the failure.
+func (f *failure) recovered() bool {
+	return f.continued && !slices.ContainsFunc(f.ended, func(r *rank) bool { return !r.handled })
+}
+
+// decide determines the failure that counts. If no signal of the user ended the job, decide skips the failures from
+// which the program has recovered.
 func (v *verdict) decide() {
 	for v.first != nil {
 		v.trace()
-		if v.interrupt != 0 || v.first.lost == nil || !v.first.lost.handled {
+		if v.interrupt != 0 || !v.first.recovered() {
 			return
 		}
 		v.first = nil
@@ -124,11 +127,11 @@ func (v *verdict) text(j *job) string {
 		return ""
 	}
 	if v.interrupt != 0 && v.first.rank >= 0 && v.first.code == exitSignalOffset+int(v.interrupt) {
-		return fmt.Sprintf("interrupted by %s: exit code %d", unix.SignalName(v.interrupt), v.first.code)
+		return fmt.Sprintf("interrupted by %s (exit code %d)", unix.SignalName(v.interrupt), v.first.code)
 	}
 	var b strings.Builder
 	if v.timeout > 0 {
-		fmt.Fprintf(&b, "timeout: the job was ended after %v: exit code %d", v.timeout, exitTimeout)
+		fmt.Fprintf(&b, "timeout: the job was ended after %v (exit code %d)", v.timeout, exitTimeout)
 	}
 	if v.first == nil {
 		return b.String()

@@ -98,14 +98,18 @@ func (u *Run) algorithm() (*message.Algorithm, error) {
 	switch {
 	case found == nil:
 		return nil, fmt.Errorf("%w: no algorithm %q for %s; there are %s", ErrArgument, u.Algorithm, u.Operation, strings.Join(names, ", "))
-	case u.Ranks < 1 || u.Bytes < 0 || u.MessagesMax < 0:
-		return nil, fmt.Errorf("%w: %d ranks, %d bytes, %d messages", ErrArgument, u.Ranks, u.Bytes, u.MessagesMax)
+	case u.Ranks < 1:
+		return nil, fmt.Errorf("%w: Ranks is %d, not at least 1", ErrArgument, u.Ranks)
+	case u.Bytes < 0:
+		return nil, fmt.Errorf("%w: Bytes is %d, which is negative", ErrArgument, u.Bytes)
+	case u.MessagesMax < 0:
+		return nil, fmt.Errorf("%w: MessagesMax is %d, which is negative", ErrArgument, u.MessagesMax)
 	case u.Bytes > lengthMax/u.Ranks:
-		return nil, fmt.Errorf("%w: %d blocks of %d bytes are more than %d bytes", ErrArgument, u.Ranks, u.Bytes, lengthMax)
+		return nil, fmt.Errorf("%w: %d Ranks times %d Bytes are more than %d bytes", ErrArgument, u.Ranks, u.Bytes, lengthMax)
 	case u.Root < 0 || u.Root >= u.Ranks:
-		return nil, fmt.Errorf("%w: root %d of %d ranks", ErrArgument, u.Root, u.Ranks)
+		return nil, fmt.Errorf("%w: Root is %d, but the ranks are 0 to %d", ErrArgument, u.Root, u.Ranks-1)
 	case found.Limits&message.PowerOfTwo != 0 && u.Ranks&(u.Ranks-1) != 0:
-		return nil, fmt.Errorf("%w: %s of %s needs a power of two, not %d", ErrRanks, u.Algorithm, u.Operation, u.Ranks)
+		return nil, fmt.Errorf("%w: algorithm %s of %s needs a power of two of ranks, not %d", ErrRanks, u.Algorithm, u.Operation, u.Ranks)
 	}
 	return found, nil
 }
@@ -145,7 +149,7 @@ func (u *Run) Predict() (*Result, error) {
 			work += c.Sent + c.Steps/stepsPerMessage
 		}
 		if all := float64(work) / float64(n) * float64(u.Ranks); all > 2*float64(u.MessagesMax) {
-			return nil, fmt.Errorf("%w: %s of %s on %d ranks sends about %.2g, or copies as long; at most %.2g are allowed", ErrMessages,
+			return nil, fmt.Errorf("%w: %s of %s on %d ranks sends about %.2g messages, or takes as long by its copies; the limit is %.2g", ErrMessages,
 				u.Algorithm, u.Operation, u.Ranks, all, float64(u.MessagesMax))
 		}
 	}

@@ -68,7 +68,7 @@ func run(w *runtime.World) error {
 			return err
 		}
 	}
-	store := newClient(s)
+	store := &client{s: s}
 	for i := range *changes {
 		if _, err := store.add(fmt.Sprint("key", i%*keys), 1); err != nil {
 			return err

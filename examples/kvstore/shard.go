@@ -102,8 +102,6 @@ type client struct {
 	number int
 }
 
-func newClient(s *actors.System) *client { return &client{s: s} }
-
 // add adds n to a counter and returns its new value. If the primary of the counter's shard is lost
 // before it answers, add asks the replica.
 func (c *client) add(key string, n int64) (int64, error) {

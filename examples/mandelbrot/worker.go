@@ -34,12 +34,15 @@ type step struct{}
 // worker is an actor that computes lines. It computes one line per message, so that it can answer
 // steals between two lines.
 type worker struct {
-	master  *actor.PID
-	others  []*actor.PID // the list begins with this worker
-	lines   []int
-	going   bool // a step is in the mailbox
-	tried   int  // number of steals since lines last arrived
-	victim  int  // index in others of the last victim
+	master *actor.PID
+	others []*actor.PID // the list begins with this worker
+	lines  []int
+	going  bool // a step is in the mailbox
+	tried  int  // number of steals since lines last arrived
+	victim int  // index in others of the last victim
+	// given holds the latest lines that each other worker has stolen from this one. A worker steals only
+	// when it has no lines, so that no earlier lines can be lost with it.
+	given   map[string][]int
 	crasher bool
 }
 
@@ -47,6 +50,7 @@ type worker struct {
 func (k *worker) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
+		k.given = make(map[string][]int)
 		for _, other := range k.others[1:] {
 			c.Watch(other)
 		}
@@ -60,14 +64,27 @@ func (k *worker) Receive(c actor.Context) {
 			k.steal(c)
 		}
 	case *steal:
+		thief := c.Sender()
+		if !slices.ContainsFunc(k.others, thief.Equal) {
+			return // the thief is lost, and lines that it gets now would be lost, too
+		}
 		half := len(k.lines) - len(k.lines)/2
-		c.Respond(&work{append([]int(nil), k.lines[half:]...)})
+		stolen := slices.Clone(k.lines[half:])
+		k.given[thief.String()] = stolen
+		c.Respond(&work{stolen})
 		k.lines = k.lines[:half]
 	case step:
 		k.going = false
 		k.compute(c)
 	case *actor.Terminated:
 		k.others = slices.DeleteFunc(k.others, m.Who.Equal)
+		// The master distributes the lines that are missing when it learns of the loss. The thief may have
+		// stolen some of them from this worker after that, by a steal that arrived late.
+		k.lines = append(k.lines, k.given[m.Who.String()]...)
+		delete(k.given, m.Who.String())
+		if len(k.lines) > 0 {
+			k.goOn(c)
+		}
 	}
 }
 

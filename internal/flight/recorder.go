@@ -68,7 +68,7 @@ func (r *Recorder) turn(n uint64) {
 }
 
 // Moved records a message that was sent or received without an earlier call of Begin. op is a number from
-// Text. peer is a world rank.
+// Text. peer is a world rank. If bytes exceeds bytesMost (512 GiB), the record may be unreadable.
 func (r *Recorder) Moved(op uint8, context uint32, peer, tag, bytes int) {
 	p := r.page
 	n := p.counts.next
@@ -110,6 +110,15 @@ func (r *Recorder) End(n uint64, bytes int, failed bool) {
 	}
 	word := &r.page.messages[n%Slots][3]
 	processor.Put64(word, generation(n)|ended(failed)|atomic.LoadUint64(word)&sitesMask|r.millis&timeMask)
+}
+
+// Received sets the number of bytes in the record of a receive. Begin has recorded the length of the buffer. Only a
+// receive that has taken long is worth the call.
+func (r *Recorder) Received(n uint64, bytes int) {
+	if r.page.counts.next-n <= Slots {
+		word := &r.page.messages[n%Slots][2]
+		processor.Put64(word, atomic.LoadUint64(word)&^(bytesMost<<bytesShift)|min(uint64(bytes), bytesMost)<<bytesShift)
+	}
 }
 
 // Waiting records that a goroutine waits for an operation that Begin has recorded. site is the place of the

@@ -60,9 +60,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.BoolVar(&o.verbose, "v", false, "print what the tests say")
-	flags.DurationVar(&o.timeout, "timeout", timeoutDefault, "time for the tests of one package")
-	flags.Func("only", "take the breaks whose description matches this regular expression", func(s string) (err error) {
+	flags.BoolVar(&o.verbose, "v", false, "print the output of the tests with each break")
+	flags.DurationVar(&o.timeout, "timeout", timeoutDefault, "time `limit` for the tests of one package, with one break")
+	flags.Func("only", "try only the breaks whose description matches this regular `expression`", func(s string) (err error) {
 		o.only, err = regexp.Compile(s)
 		return err
 	})

@@ -58,21 +58,21 @@
 // doubles or swaps messages, or does not announce them. The breaks of package internal/mutation, which are
 // plausible mistakes in gorun's code, can be tried on the programs:
 //
-//	go run ./internal/mutation -by internal/simulate -only 'credit that came back' runtime/internal/engine
+//	go run ./internal/mutation -by internal/simulate -only 'returned credit' runtime/internal/engine
 //
 // The tests find all ten of these breaks of the engine, with -short:
 //
-//	break                                                          found by
-//	a synchronous send is not told of its match                    exchange
-//	a withdrawn envelope is still matched                          exchange
-//	a cancelled receive stays posted                               exchange
-//	the end of a Get is not told to the sender                     exchange
-//	what is posted for a lost peer waits for ever                  survive
-//	probes are not told of a loss                                  survive, a regression seed
-//	the credit of a cancelled queued send is lost                  exchange, TestSeedRepeatsTheRun
-//	credit that came back is not told to a peer that waits for it  exchange, TestSeedRepeatsTheRun
-//	the youngest of the receives that match is taken               exchange
-//	an empty rendezvous is not acknowledged                        collectives
+//	break                                                       found by
+//	the match of a synchronous send is not acknowledged         exchange
+//	a withdrawn envelope can still be matched                   exchange
+//	a cancelled receive stays posted                            exchange
+//	the receiver sends no FIN after its last Get                exchange
+//	the loss of a peer does not end the receives posted for it  survive
+//	the loss of a peer does not end probes                      survive, a regression seed
+//	the credit of a cancelled queued send is lost               exchange, TestSeedRepeatsTheRun
+//	returned credit is not announced to the peer                exchange, TestSeedRepeatsTheRun
+//	the matching receive that was posted last gets the message  exchange
+//	an empty rendezvous is not acknowledged                     collectives
 //
 // # Limits
 //

@@ -122,6 +122,9 @@ func (d *node) markDown(peer int, cause error) {
 func (d *node) Close() error {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
+	if d.closed {
+		return transport.ErrClosed
+	}
 	d.closed = true
 	for _, op := range d.requests {
 		op.end(transport.ErrClosed)

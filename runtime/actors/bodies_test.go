@@ -91,7 +91,7 @@ var bodies = []any{
 
 // numbers returns the number of a message's type on the wire, and the encoded message. If
 // necessary, it sends the definition of the type.
-func (w *wire) numbers(tb testing.TB, l *engine.Stream, m any, number uint32) (kind uint32, body []byte) {
+func (w *wire) numbers(tb testing.TB, l *engine.Stream, m any) (kind uint32, body []byte) {
 	tb.Helper()
 	name, layout, body, err := actors.Travels(m)
 	require.NoError(tb, err)
@@ -102,8 +102,8 @@ func (w *wire) numbers(tb testing.TB, l *engine.Stream, m any, number uint32) (k
 		return wireBytes, body
 	}
 	definition := append(binary.LittleEndian.AppendUint16(nil, uint16(len(name))), name...)
-	w.send(tb, l, 0, wireDefine, 0, number, append(definition, layout...))
-	return number, body
+	w.send(tb, l, 0, wireDefine, 0, wireDefined, append(definition, layout...))
+	return wireDefined, body
 }
 
 // outcome waits until a message was delivered or became a dead letter because of a malformed
@@ -133,7 +133,7 @@ func TestTruncatedBodies(t *testing.T) {
 			got := inbox(t, w.s, "in", w.s.Worker())
 			dead := letters(w.s)
 			l := w.stream(t, "in")
-			kind, whole := w.numbers(t, l, m, wireDefined)
+			kind, whole := w.numbers(t, l, m)
 			letters, messages, tag := 0, 0, uint32(0)
 			for n := range len(whole) + 2 {
 				body := append(append([]byte(nil), whole...), 0)[:n]
@@ -193,7 +193,7 @@ func FuzzBody(f *testing.F) {
 		w := newWire(t, actors.Config{})
 		got, dead := inbox(t, w.s, "in", w.s.Worker()), letters(w.s)
 		l := w.stream(t, "in")
-		kind, _ := w.numbers(t, l, m, wireDefined)
+		kind, _ := w.numbers(t, l, m)
 		if long {
 			w.announce(t, l, kind, uint64(len(body)), 1)
 			w.long(1, body)

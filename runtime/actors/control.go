@@ -71,7 +71,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 	case *actor.Stop:
 		number = codec.NumberStop
 	default:
-		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for actors of one rank", ErrUnregistered, message))
+		r.s.deadLetter(pid, message, fmt.Errorf("system message %T cannot be sent to an actor of another rank", message))
 		return
 	}
 	// If the message cannot be sent, a Stop becomes a dead letter, and a Watch is answered by Terminated. The other

@@ -32,7 +32,7 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	}
 	s.deadLetters.Add(1)
 	if errors.Is(why, codec.ErrMalformed) {
-		s.rubbish.Add(1)
+		s.malformed.Add(1)
 	}
 	d := &DeadLetter{PID: pid, Message: m, Sender: sender, Reason: why}
 	s.EventStream.Publish(d)

@@ -22,7 +22,7 @@ var (
 	// ErrMailboxFull is the reason if the message has to wait for space in the receiver's mailbox, or for credit of
 	// a receiver at another rank, and the sender's outbox has no space for it. It is also the reason if the messages
 	// of this rank that wait for an actor that does not exist yet exceed Config.Mailbox.
-	ErrMailboxFull = errors.New("mailbox and outbox are full")
+	ErrMailboxFull = errors.New("no space to store the message until its receiver takes it, see actors.Config.Mailbox and Outbox")
 	// ErrNoRank is the reason if the address names no rank of this World.
 	ErrNoRank = errors.New("no such rank")
 	// ErrStale is the reason if the PID is of another generation of the job. A rank has been started

@@ -59,6 +59,12 @@ func NameAnswer(name, address, id string, refused bool) any {
 	return nameAnswer{name, address, id, refused}
 }
 
+// StoreID is the ID of the actor of each rank that stores copies of snapshots.
+const StoreID = storeID
+
+// Holding returns an answer to the claim of a key: a rank that has no snapshot, and the claim with that number.
+func Holding(claimed uint64) any { return holding{Claimed: claimed} }
+
 // NamesID is the ID of the names actor of each rank, which stores the names that its rank keeps.
 const NamesID = namesID
 
@@ -75,8 +81,8 @@ func Keeper(name string, size int) int { return keeper(name, size, func(int) boo
 
 // Letters returns how many dead letters this rank has counted, and how many of them were
 // malformed messages.
-func (s *System) Letters() (deadLetters, rubbish uint64) {
-	return s.deadLetters.Load(), s.rubbish.Load()
+func (s *System) Letters() (deadLetters, malformed uint64) {
+	return s.deadLetters.Load(), s.malformed.Load()
 }
 
 // RunWaiting runs the turn of an idle actor that has handled a message before. A message of a sender that waits for

@@ -82,10 +82,11 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 }
 
 // Contribute passes a member's contribution to its next round. join adds a contribution to the sum
-// (into += values); it is called in the order of the Contribute calls. When every member of this rank
-// has contributed, a goroutine of the group calls run with the sum and with the communicator of the
-// group. run computes the result of all ranks, usually by one collective operation. Then every member
-// of this rank receives the *Result[T]. The caller must not change values after the call of
+// (into += values); it is called in the order of the Contribute calls. Calls of Contribute for the group
+// wait until join has returned, so join must not call Contribute for the same group. When every member
+// of this rank has contributed, a goroutine of the group calls run with the sum and with the communicator
+// of the group. run computes the result of all ranks, usually by one collective operation. Then every
+// member of this rank receives the *Result[T]. The caller must not change values after the call of
 // Contribute. If join panics, the panic continues in the caller of Contribute, and the round fails.
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
@@ -109,7 +110,7 @@ func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, 
 		r.sum = append(make([]T, 0, len(values)), values...)
 	case []T:
 		if len(sum) != len(values) {
-			r.err = fmt.Errorf("%w: %d values beside %d", ErrRound, len(values), len(sum))
+			r.err = fmt.Errorf("%w: %s contributed %d values, earlier members of its rank %d", ErrRound, name(member), len(values), len(sum))
 			break
 		}
 		before := r.err
@@ -117,7 +118,7 @@ func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, 
 		join(sum, values)
 		r.err = before
 	default:
-		r.err = fmt.Errorf("%w: %T beside %T", ErrRound, values, r.sum)
+		r.err = fmt.Errorf("%w: %s contributed a %T, earlier members of its rank a %T", ErrRound, name(member), values, r.sum)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func TestGroupUnequal(t *testing.T) {
 		for _, in := range []<-chan any{a, b} {
 			r := next(t, in).(*actors.Result[float64])
 			require.ErrorIs(t, r.Err, actors.ErrRound)
-			require.ErrorContains(t, r.Err, "2 values beside 1")
+			require.ErrorContains(t, r.Err, "b contributed 2 values, earlier members of its rank 1")
 		}
 		give("a", 1)
 		run := func(*runtime.Comm, []int) ([]int, error) { return nil, nil }
@@ -139,7 +139,7 @@ func TestGroupUnequal(t *testing.T) {
 		for _, in := range []<-chan any{a, b} {
 			r := next(t, in).(*actors.Result[int])
 			require.ErrorIs(t, r.Err, actors.ErrRound)
-			require.ErrorContains(t, r.Err, "[]int beside []float64")
+			require.ErrorContains(t, r.Err, "b contributed a []int, earlier members of its rank a []float64")
 		}
 		return nil
 	}))

@@ -32,7 +32,7 @@ func (s *System) Explain() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("actors: dead letters: %d, of these malformed actor messages: %d", n, s.rubbish.Load())}
+	return []string{fmt.Sprintf("actors: dead letters: %d, of these malformed actor messages: %d", n, s.malformed.Load())}
 }
 
 // Actors lists the actors and routers that live on this rank, children after their parents. The list

@@ -87,7 +87,7 @@ func TestTruncatedNames(t *testing.T) {
 			w := newWire(t, actors.Config{})
 			dead := letters(w.s)
 			l := w.stream(t, actors.NamesID)
-			kind, whole := w.numbers(t, l, m, wireDefined)
+			kind, whole := w.numbers(t, l, m)
 			for n := range whole {
 				w.send(t, l, l.Number(), wireUser, 0, kind, whole[:n])
 				require.Contains(t, next(t, dead).Error(), "malformed actor message")
@@ -136,7 +136,7 @@ func FuzzNames(f *testing.F) {
 		}
 		w := newWire(t, actors.Config{})
 		l := w.stream(t, actors.NamesID)
-		kind, good := w.numbers(t, l, m, wireDefined)
+		kind, good := w.numbers(t, l, m)
 		if which%4 < 2 {
 			body = good
 		}

@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -100,5 +101,27 @@ func TestSaveOfASuccessor(t *testing.T) {
 		require.NoError(t, ended.Wait())
 		s.Root.Send(pid, "save")
 		require.NoError(t, next(t, saved))
+	})
+}
+
+// TestClaimThatNoRankMakes checks that a persistent actor fails, and does not claim its key for ever, if a rank answers
+// that its key has a claim with the largest number.
+func TestClaimThatNoRankMakes(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		store, failed := actors.NewStore(), make(chan any, 1)
+		require.NoError(t, store.Open(all[0]))
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if c.Sender() != nil {
+				c.Respond(actors.Holding(math.MaxUint64))
+			}
+		}), actors.StoreID)
+		require.NoError(t, err)
+		guardian := actor.WithGuardian(actor.NewOneForOneStrategy(0, 0, func(reason any) actor.Directive {
+			failed <- reason
+			return actor.StopDirective
+		}))
+		_, err = all[0].Spawn(newAccount(store, nil).Configure(guardian), "")
+		require.NoError(t, err)
+		require.ErrorIs(t, next(t, failed).(error), actors.ErrAnswer)
 	})
 }

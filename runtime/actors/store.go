@@ -230,6 +230,9 @@ func (st *Store) claim(s *System, key string) (claim, snapshot, error) {
 	highest := st.claimed(claim{Key: key}).Claimed
 	for {
 		by := claim{key, s.nextClaim(highest)}
+		if by.Number <= highest { // a rank has answered with a number that no claim has
+			return claim{}, snapshot{}, fmt.Errorf("claim key %q: %w: claim %d", key, ErrAnswer, highest)
+		}
 		all, err := st.claimEverywhere(s, by)
 		if err != nil {
 			return claim{}, snapshot{}, err
@@ -248,7 +251,7 @@ func (st *Store) claim(s *System, key string) (claim, snapshot, error) {
 }
 
 // nextClaim returns a number for a claim. The number is higher than the argument known, and no other rank
-// uses it.
+// uses it. If there is no such number, because known is near the largest uint64, the result is not above known.
 func (s *System) nextClaim(known uint64) uint64 {
 	size := uint64(s.Size())
 	return (known/size+1)*size + uint64(s.Rank())

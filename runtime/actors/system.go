@@ -98,9 +98,9 @@ type System struct {
 
 	openRequests openRequests
 
-	// deadLetters counts the dead letters that deadLetter has published. rubbish counts those whose reason is
+	// deadLetters counts the dead letters that deadLetter has published. malformed counts those whose reason is
 	// codec.ErrMalformed.
-	deadLetters, rubbish atomic.Uint64
+	deadLetters, malformed atomic.Uint64
 	// letters holds, as keys, each *runtime.Message that deadLetter is publishing.
 	letters sync.Map
 	// endReleases ends the subscription of releaseLetters.

@@ -42,7 +42,7 @@ func agree(c *runtime.Comm, step int, err error) error {
 	case err != nil:
 		return err
 	case all[0] != -all[1]:
-		return fmt.Errorf("%w: the members are between %d and %d", ErrStep, -all[1], all[0])
+		return fmt.Errorf("%w: the ranks passed different steps, from %d to %d", ErrStep, -all[1], all[0])
 	case all[2] != faultNone:
 		return errElsewhere
 	}

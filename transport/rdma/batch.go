@@ -89,13 +89,13 @@ func (p *endpoint) holds(n int) bool {
 	case c.locked == nil || p.batch.answered:
 		return false
 	default:
-		return time.Since(c.base)-p.batch.began <= c.within
+		return p.t.now()-p.batch.began <= c.within
 	}
 }
 
 // begun records that a message was sent at once. It is called after the message has been sent, so
 // that the reading of the clock does not delay the message.
-func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, time.Since(p.t.batches.base) }
+func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, p.t.now() }
 
 // openBatch makes the frame in buffer b the open frame. The argument length is the number of bytes
 // that the frame has so far. The caller ensures that the flow has a free slot. Outside of a Poll,

@@ -74,8 +74,8 @@ func (a *connector) lookup() ([]candidate, error) {
 	}
 	all := a.candidates(list)
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no adapter of this rank that works is in a fabric of rank %d (here: %s; there: %s): all ranks need a network for TCP, which -net chooses",
-			a.peer, a.t.fabrics(), fabricsOf(list))
+		return nil, fmt.Errorf("no working adapter of this rank is in a fabric of rank %d (fabrics of this rank: %s; of rank %d: %s): choose by -net a network for TCP that all hosts are on",
+			a.peer, a.t.fabrics(), a.peer, fabricsOf(list))
 	}
 	return all, nil
 }

@@ -59,7 +59,7 @@ func (t *Transport) close(orderly bool) error {
 	}
 	for _, l := range t.links {
 		if l.purpose != negotiation.Lane || !orderly {
-			t.forget(l) // the result of a look is not needed any more
+			t.forget(l) // of a look or a side connection, or of any kind if Close waits for no peer
 		}
 	}
 	t.batches.stop()
@@ -167,7 +167,7 @@ func (t *Transport) settle(ring func(), bell chan struct{}) {
 				return n < before
 			}
 			if err := t.linger(ring, bell, t.config.Linger, less); err != nil {
-				t.log.Log(fmt.Sprintf("rdma: at the end rank %d has not taken the last %d messages: %v",
+				t.log.Log(fmt.Sprintf("rdma: close: rank %d has not acknowledged the last %d frames, whose messages may be lost: %v",
 					slow.peer, slow.flow.Unacknowledged(), err))
 				return
 			}

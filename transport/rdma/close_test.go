@@ -164,7 +164,7 @@ func TestCloseNamesThePeerThatTakesNothing(t *testing.T) {
 			fill(t, ranks[0], 1)
 			require.NoError(t, ranks[0].Close())
 			require.Len(t, lines, 1)
-			require.Regexp(t, `^rdma: at the end rank 1 has not taken the last \d+ messages: no answer within 1ms$`, lines[0])
+			require.Regexp(t, `^rdma: close: rank 1 has not acknowledged the last \d+ frames, whose messages may be lost: no answer within 1ms$`, lines[0])
 			ranks[1].check = func(int, transport.Header, []byte) {}
 			require.NoError(t, ranks[1].Close())
 		})
@@ -209,9 +209,9 @@ func TestCloseWhenAnAdapterFails(t *testing.T) {
 		linger  time.Duration
 		logged  string
 	}{
-		"the only one":       {0, true, time.Hour, "has not taken the last %s messages: device was removed"},
-		"the one in use":     {0, false, time.Millisecond, "has not taken the last %s messages: no answer within 1ms"},
-		"the one in reserve": {1, false, time.Millisecond, "has not taken the last %s messages: no answer within 1ms"},
+		"the only one":       {0, true, time.Hour, "has not acknowledged the last %s frames, whose messages may be lost: device was removed"},
+		"the one in use":     {0, false, time.Millisecond, "has not acknowledged the last %s frames, whose messages may be lost: no answer within 1ms"},
+		"the one in reserve": {1, false, time.Millisecond, "has not acknowledged the last %s frames, whose messages may be lost: no answer within 1ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &rails{first: memory(verbstest.StyleInfiniBand, 2), second: memory(verbstest.StyleIWARP, 2)}

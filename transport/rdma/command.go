@@ -52,6 +52,7 @@ func (c *commands) take() []func() {
 func (c *commands) end() {
 	c.mu.Lock()
 	c.ended, c.list = true, nil
+	c.news.Store(false)
 	c.mu.Unlock()
 }
 

@@ -77,9 +77,10 @@ type Config struct {
 	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp are the fields of package peering's
 	// Config. Attempt is the maximum duration of a connection request (5 s), and at most GiveUp.
 	// Confirm is the time that an accepted connection may stay without its first message (5 s).
-	// Goodbye is the maximum duration of an orderly end (2 s). RetryMin and RetryMax bound the
-	// pause between attempts (5 ms to 1 s). GiveUp is the time for which new attempts are made
-	// after a connection was wanted (30 s).
+	// Goodbye is the maximum duration of an orderly end (2 s). RetryMin and RetryMax (5 ms
+	// and 1 s) define the pause between attempts: half of it is random, so that the first pause is
+	// at least RetryMin/2. Some answers of the peer cause a pause longer than RetryMax. GiveUp is the
+	// time for which new attempts are made after a connection was wanted (30 s).
 	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
 	// Absence is the field of package peering's Config (2 s). It is the time for which connections
 	// to a peer are attempted if the peer was never connected and nothing listens at its address.
@@ -120,9 +121,10 @@ const (
 	burstSlot    = 16 << 10 // size of the longest eager frame while many messages are in flight (Caps.EagerBest)
 	slotMin      = 1 << 10
 	readsDefault = 16
-	// goodbyeDefault is the default of Goodbye in package peering. It is repeated here, because
-	// Close needs the value.
+	// goodbyeDefault and confirmDefault are the defaults of Goodbye and Confirm in package peering. They are
+	// repeated here, because Close and acceptSide need the values.
 	goodbyeDefault = 2 * time.Second
+	confirmDefault = 5 * time.Second
 	giveUpDefault  = 30 * time.Second
 	attemptDefault = 5 * time.Second
 	lingerDefault  = 30 * time.Second
@@ -141,7 +143,7 @@ const (
 func (c *Config) populate() error {
 	switch {
 	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
-		return fmt.Errorf("rdma: rank %d of %d", c.Rank, c.Size)
+		return fmt.Errorf("rdma: Config: rank %d does not exist in a job of %d ranks", c.Rank, c.Size)
 	case len(c.Rails) == 0 || c.Lookup == nil || c.Sleeper == nil:
 		return errors.New("rdma: Config needs Rails, Lookup and Sleeper")
 	case len(c.Rails) > railsMax:
@@ -149,7 +151,7 @@ func (c *Config) populate() error {
 	case slices.ContainsFunc(c.Rails, func(r Rail) bool { return r.Provider == nil }):
 		return errors.New("rdma: a rail needs a Provider")
 	case len(c.Secret) == 0:
-		return errors.New("rdma: Config.Secret is missing: connections could not be told from those of strangers")
+		return errors.New("rdma: Config.Secret is empty: without it, connections of the job cannot be distinguished from connections of strangers")
 	}
 	if c.Slot > 0 {
 		c.Slot = max(c.Slot, slotMin)
@@ -165,7 +167,7 @@ func (c *Config) populate() error {
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration
-	}{{&c.Attempt, attemptDefault}, {&c.Goodbye, goodbyeDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}, {&c.Linger, lingerDefault}, {&c.Recovery, recoveryDefault}} {
+	}{{&c.Attempt, attemptDefault}, {&c.Confirm, confirmDefault}, {&c.Goodbye, goodbyeDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}, {&c.Linger, lingerDefault}, {&c.Recovery, recoveryDefault}} {
 		if *d.at <= 0 {
 			*d.at = d.value
 		}

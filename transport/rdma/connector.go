@@ -143,7 +143,7 @@ func (a *connector) tried(e peering.Event) peering.Event {
 		return e
 	}
 	a.lostInUse(e.Conn, e.Err)
-	if !e.Conn.Active || l.answered {
+	if !e.Conn.Active || l.replied != nil {
 		return e // the peer requested the connection, or has answered this rank's attempt
 	}
 	a.search.note(l.way, e.Err, a.t.config.Own(a.peer, l.remote.Addr()) || errors.Is(e.Err, errSelf))

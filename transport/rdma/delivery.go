@@ -17,15 +17,6 @@ type delivery struct {
 	at int
 }
 
-// stashed makes deliveries of the frames that arrived before their link was in use.
-func stashed(held []arrived) []delivery {
-	list := make([]delivery, len(held))
-	for i, a := range held {
-		list[i].arrived = a
-	}
-	return list
-}
-
 // unstash continues with the frames of the stash, oldest first, and returns the number of frames
 // that are completely delivered.
 func (t *Transport) unstash(h transport.Handler, left *int) int {
@@ -204,11 +195,11 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 // BYE or BYE-ACK is passed to the actor even if the link is not in use any more.
 func (t *Transport) control(p *endpoint, l *link, f head) error {
 	if f.kind == frameMark {
-		return fmt.Errorf("%w: a mark on a connection for messages", transport.ErrDamaged)
+		return fmt.Errorf("%w: a mark on a connection that is not a side connection", transport.ErrDamaged)
 	}
 	if f.kind == frameProof {
 		if l.conn.Active || l.greeted {
-			return fmt.Errorf("%w: a proof that is not due", transport.ErrDamaged)
+			return fmt.Errorf("%w: an unexpected proof", transport.ErrDamaged)
 		}
 		l.greeted = true
 	}

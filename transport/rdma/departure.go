@@ -79,7 +79,7 @@ func (t *Transport) speaks(d *departure) bool {
 		t.adopt(l)
 		// On a link that this side has requested, the peer sends nothing before this side puts the
 		// link in use.
-		if !d.late && (l.used && !l.retired || !l.conn.Active) {
+		if !d.late && (t.peers[d.peer].link == l || !l.conn.Active) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package rdma_test
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 	"time"
@@ -132,6 +133,32 @@ func TestLastWordsOutliveTheirConnection(t *testing.T) {
 			}
 		}
 		require.Equal(l, 21, l.r.arrivals)
+	})
+}
+
+// TestPeerThatGoesOnSending marks a peer down whose messages keep every Poll busy. The test checks that the rank gives up
+// the peer after Departure and a bounded number of polls, although messages of the peer are left.
+func TestPeerThatGoesOnSending(t *testing.T) {
+	everywhere(t, func(c *rdma.Config) { c.Departure = time.Nanosecond }, func(l leaver) {
+		const messages = 200
+		l.speak(1, 1)
+		l.settle(l.r, "the first message", func() bool { return l.r.arrivals == 1 })
+		l.say(frame(word(1, 0, 8, 0), kindEager, bytes.Repeat(message(0, "a last word"), messages)...))
+		pollUntil := func(what string, done func() bool) {
+			for deadline := time.Now().Add(patience); !done(); l.poll() {
+				require.False(l, time.Now().After(deadline), what)
+				_, err := l.r.Poll(l.r, 1) // delivers one message
+				require.NoError(l, err)
+			}
+		}
+		pollUntil("the next message", func() bool { return l.r.arrivals == 2 })
+		l.r.MarkDown(1, errKilled)
+		pollUntil("the departure", func() bool { return l.r.arrivals == 3 })
+		for deadline := time.Now().Add(patience); !l.r.Commanded(); l.r.sleeper.Yield() { // until the departure is late
+			require.False(l, time.Now().After(deadline), "Departure is not over")
+		}
+		pollUntil("the loss", func() bool { return len(l.r.downs) == 1 })
+		require.Less(l, l.r.arrivals, messages)
 	})
 }
 

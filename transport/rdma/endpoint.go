@@ -128,7 +128,10 @@ func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	}
 	b, ok, err := p.sends.take(n)
 	if !ok || err != nil {
-		return p.refuseMemory("send", err)
+		if err != nil {
+			return p.failure("send", err)
+		}
+		return transport.ErrAgain // for lack of registered memory
 	}
 	n = headBytes + putRecord(p.sends.bytes(&b)[headBytes:], recordMessage, h, payload)
 	if held {
@@ -206,15 +209,6 @@ func (p *endpoint) refuse(op string, n int) error {
 	return transport.ErrAgain
 }
 
-// refuseMemory returns the error of an operation that cannot be accepted for lack of registered
-// memory.
-func (p *endpoint) refuseMemory(op string, err error) error {
-	if err != nil {
-		return p.failure(op, err)
-	}
-	return transport.ErrAgain
-}
-
 // want asks the actor for a connection, once.
 func (p *endpoint) want() {
 	if !p.wanted && p.end == nil {
@@ -240,14 +234,16 @@ func (p *endpoint) use(l *link, terms negotiation.Terms) {
 		p.route = fmt.Sprintf("%v -> %v", info.Local, info.Remote)
 	}
 	p.flow.Connect(l.window, int(terms.SendCredits), t.measure.slots)
-	t.stash = append(t.stash, stashed(l.held)...)
+	for _, a := range l.held {
+		t.stash = append(t.stash, delivery{arrived: a})
+	}
 	l.held = nil
 	if l.conn.Active {
 		p.prompt = false
 		t.sendProof(l, p.flow.Update()) // the active side speaks first
 	}
 	l.endpoint.Trust()
-	p.bulk.resume(p)
+	p.bulk.drive(p)
 	p.list()
 }
 
@@ -302,7 +298,6 @@ func (p *endpoint) retire(l *link) {
 	if l != nil && l != p.link || p.link == nil {
 		return
 	}
-	p.link.retired = true
 	p.side.drop(p)
 	p.closeAsides(nil)
 	if p.bulk.reaches() {

@@ -102,6 +102,6 @@ func (a *connector) reply(l *link, data []byte) (negotiation.Record, error) {
 	if err != nil {
 		return reply, fmt.Errorf("reply of %v: %w", l.remote, err)
 	}
-	l.answered, l.replied = true, data
+	l.replied = data
 	return reply, nil
 }

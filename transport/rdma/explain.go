@@ -32,7 +32,7 @@ func (t *Transport) Explain(peer int) string {
 	}
 	bulk := "by Read"
 	if p.depth == 0 {
-		bulk = "by Write (the peer serves no Reads)"
+		bulk = "by Write (no Reads were negotiated)"
 	}
 	s = fmt.Sprintf("%s, %s, %v, window now %d out and %d in, bulk %s", s, p.route, p.terms, p.flow.Credits(), p.flow.Window(), bulk)
 	if p.connects > 1 {

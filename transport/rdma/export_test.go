@@ -80,6 +80,9 @@ func (t *Transport) Registered() (parts, lasting, single int) {
 // Busy reports whether the next Poll continues work of an endpoint.
 func (t *Transport) Busy() bool { return len(t.busy) > 0 }
 
+// Commanded reports whether the next Poll executes a command of another goroutine.
+func (t *Transport) Commanded() bool { return t.commands.news.Load() }
+
 // Supervised reports whether the actors of connections were started.
 func (t *Transport) Supervised() bool { return t.supervision.supervisor != nil }
 

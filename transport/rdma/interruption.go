@@ -23,13 +23,7 @@ import (
 func (b *bulk) interrupt(p *endpoint) {
 	b.moving, b.marking, b.reading, b.writing = nil, nil, 0, 0
 	b.asking = slices.DeleteFunc(b.asking, func(o *operation) bool { return o.kind != operationFetchAdd && !o.uncertain })
-	ids := make([]uint32, 0, len(b.all))
-	for id := range b.all {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		o := b.all[id]
+	for _, o := range b.sorted() {
 		if o.kind == operationFetchAdd || o.uncertain {
 			continue
 		}
@@ -55,18 +49,10 @@ func (b *bulk) reaches() bool {
 	return false
 }
 
-// resume continues the operations after a connection was put in use.
-func (b *bulk) resume(p *endpoint) { b.drive(p) }
-
 // end ends every operation with the error err.
 func (b *bulk) end(p *endpoint, err error) {
-	ids := make([]uint32, 0, len(b.all))
-	for id := range b.all {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		p.finish(b.all[id], 0, err)
+	for _, o := range b.sorted() {
+		p.finish(o, 0, err)
 	}
 	b.moving, b.asking, b.marking, b.answers = nil, nil, nil, nil
 }
@@ -101,14 +87,14 @@ func (p *endpoint) serve(r *record) error {
 	case recordStay:
 		p.stay(r.header.A)
 	case recordFetch, recordCheck:
-		if len(r.payload) != questionBytes || len(b.answers) >= answersMax {
-			return fmt.Errorf("%w: question of %d bytes, %d are unanswered", transport.ErrDamaged, len(r.payload), len(b.answers))
+		if len(r.payload) != questionBytes {
+			return fmt.Errorf("%w: a request of %d bytes instead of %d", transport.ErrDamaged, len(r.payload), questionBytes)
+		}
+		if err := b.overdue(); err != nil {
+			return err
 		}
 		b.answers = append(b.answers, p.answer(r))
 	case recordKey, recordClose:
-		if len(b.answers) >= answersMax {
-			return fmt.Errorf("%w: %d questions are unanswered", transport.ErrDamaged, len(b.answers))
-		}
 		if err := p.serveSide(r); err != nil {
 			return err
 		}
@@ -122,6 +108,15 @@ func (p *endpoint) serve(r *record) error {
 	}
 	p.list()
 	return nil
+}
+
+// overdue returns an error if no further answer may wait to be sent to the peer, because answersMax wait. A correct peer
+// sends no more requests then.
+func (b *bulk) overdue() error {
+	if len(b.answers) < answersMax {
+		return nil
+	}
+	return fmt.Errorf("%w: %d requests of the peer are unanswered", transport.ErrDamaged, len(b.answers))
 }
 
 // answer executes a recordFetch or recordCheck of the peer, and returns the answer. Another

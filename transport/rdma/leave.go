@@ -2,7 +2,6 @@ package rdma
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
@@ -77,8 +76,8 @@ func (p *endpoint) agree(h *transport.Header) error {
 	case p.link == nil || p.link.nonce() != h.A:
 	case idle && p.leaving == staying && (p.bulk.any() || p.bulk.waits()):
 		p.bulk.supersede(recordStay)
-		if len(p.bulk.answers) >= answersMax {
-			return fmt.Errorf("%w: %d questions are unanswered", transport.ErrDamaged, len(p.bulk.answers))
+		if err := p.bulk.overdue(); err != nil {
+			return err
 		}
 		p.bulk.answers = append(p.bulk.answers, answer{recordStay, transport.Header{A: h.A}})
 	default:

@@ -40,7 +40,6 @@ type link struct {
 	proposal negotiation.Record
 	event    negotiation.Event
 	asked    []byte // the private data of the peer's request
-	answered bool   // the peer has accepted; only the actor accesses it
 	// replied is the private data of the reply. Poll sets it for a passive link when it sends the
 	// reply. The actor sets it for an active link when the reply arrives, before the link is used.
 	replied []byte
@@ -64,7 +63,6 @@ type link struct {
 	frames       uint32
 	posted, done uint32
 	used         bool      // the link was put in use
-	retired      bool      // only control messages are sent and received
 	broken       bool      // the endpoint has refused a request
 	gone         bool      // the endpoint was freed
 	active       bool      // the first message of the active side has arrived, and its proof is valid

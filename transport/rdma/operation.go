@@ -25,7 +25,7 @@ const (
 
 // errInterrupted is the error of a Put whose connection was lost, and of a Get that has lost more than
 // readTries connections.
-var errInterrupted = errors.New("the connection was lost meanwhile")
+var errInterrupted = errors.New("the connection was lost during the operation")
 
 // errRefused is the error of an operation whose memory the owner cannot register. The engine then transfers the
 // bytes as messages.

@@ -23,8 +23,7 @@ type pace struct {
 	wait, counted int
 	// read is the time at which the clock was last read. found is the time of the last look that
 	// found an event. looked is the time of the end of the last look. span is the time after looked
-	// in which there is no look. All times are measured from base.
-	base                time.Time
+	// in which there is no look. All times are results of Transport.now.
 	read, found, looked time.Duration
 	span                time.Duration
 }
@@ -63,14 +62,6 @@ func (p *pace) due(now time.Duration) bool {
 	}
 	p.wait = int(min(left/each, countMax))
 	return false
-}
-
-// now returns the time since base.
-func (p *pace) now() time.Duration {
-	if p.base.IsZero() {
-		p.base = time.Now()
-	}
-	return time.Since(p.base)
 }
 
 // note records a look. found is the number of events that the look found. began and ended are the

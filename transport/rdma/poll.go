@@ -125,12 +125,12 @@ func (r *rail) look(h transport.Handler, left *int, moves bool) int {
 	if skipped && !moves {
 		return 0
 	}
-	began := r.pace.now()
+	began := r.t.now()
 	if !r.pace.due(began) && !moves {
 		return 0
 	}
 	events, steps := r.completions(h, left)
-	r.pace.note(events+steps, began, r.pace.now())
+	r.pace.note(events+steps, began, r.t.now())
 	return events + steps
 }
 

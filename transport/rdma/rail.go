@@ -241,7 +241,8 @@ var errPortDown = errors.New("its port is down")
 func (r *rail) happened(e *verbs.Event) {
 	switch e.Type {
 	case verbs.EventPortDown:
-		if len(r.t.polled) > 1 { // without another rail, keep the connections: they may survive
+		// Without another working rail, the connections are kept: they may survive.
+		if slices.ContainsFunc(r.t.polled, func(o *rail) bool { return o != r && o.out() == nil }) {
 			r.takeOut(withCause(errPortDown, e.Err))
 		}
 	case verbs.EventPortUp:

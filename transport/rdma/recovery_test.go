@@ -307,7 +307,7 @@ func TestPutIsNotRepeated(t *testing.T) {
 	pump(t, ranks, "the end of the put", func() bool { _, ok := ranks[0].done[token]; return ok })
 	var op *transport.OpError
 	require.ErrorAs(t, ranks[0].done[token], &op)
-	require.Equal(t, "put rdma rank 1: the connection was lost meanwhile", op.Error())
+	require.Equal(t, "put rdma rank 1: the connection was lost during the operation", op.Error())
 
 	again := ranks[0].token()
 	require.NoError(t, drive(t, ranks, "put", func() error { return e.Put(numbered(2, len(target)), k, again) }))

@@ -239,7 +239,7 @@ func (r *registrations) close() {
 
 // explain describes the registrations in one line, or returns "" if the adapter pins no memory.
 func (r *registrations) explain() string {
-	if r == nil || !r.pins { // the transport was not opened, or the adapter pins no memory
+	if !r.pins {
 		return ""
 	}
 	r.pool.mu.Lock()
@@ -255,7 +255,7 @@ func (r *registrations) explain() string {
 	}
 	s += fmt.Sprintf("; copied %d times (below %d bytes); %d evicted, %d refused", r.counts.copied, r.copyBelow, r.counts.evicted, r.counts.refused)
 	if most := r.pool.most; most < math.MaxInt {
-		s += fmt.Sprintf("; at most %d KiB stay registered on all adapters (RLIMIT_MEMLOCK)", most>>10)
+		s += fmt.Sprintf("; at most %d KiB stay registered on all adapters (half of RLIMIT_MEMLOCK)", most>>10)
 	}
 	return s
 }

@@ -32,13 +32,14 @@ type Try struct {
 
 // String returns the address and the result of the attempts.
 func (t Try) String() string {
-	times := "once"
-	if t.Attempts != 1 {
-		times = fmt.Sprintf("%d times", t.Attempts)
-	}
-	s := fmt.Sprintf("%v (asked %s): ", t.Address, times)
+	s := t.Address.String()
 	if t.Adapter != "" {
-		s = fmt.Sprintf("%v on %s (asked %s): ", t.Address, t.Adapter, times)
+		s += " on " + t.Adapter
+	}
+	if t.Attempts == 1 {
+		s += " (1 attempt): "
+	} else {
+		s += fmt.Sprintf(" (%d attempts): ", t.Attempts)
 	}
 	if t.Err == nil {
 		return s + "no answer so far"
@@ -89,17 +90,17 @@ func (e *UnreachedError) remedy() string {
 	const choose = "gorun -net INTERFACE, ADDRESS or CIDR chooses a network that all hosts are on"
 	switch {
 	case e.Lost:
-		return "there was one before"
+		return "a connection was in use before"
 	case slices.ContainsFunc(e.Tries, func(t Try) bool { return t.Own }):
-		return "that is an address of this host, too: " + choose
+		return "this host also has that address: " + choose
 	case errors.Is(e.Cause, peering.ErrAbsent):
-		return "nothing listens there, or a firewall refuses: " + choose
+		return "nothing listens there, or a firewall rejects connections: " + choose
 	case !slices.ContainsFunc(e.Tries, func(t Try) bool { return !t.local() }):
-		return "this rank could not ask"
+		return "this rank could not send a connection request"
 	case slices.ContainsFunc(e.Tries, Try.unreached):
-		return "a firewall may drop what is sent to ports that ranks listen on, or there is no way: " + choose
+		return "a firewall may drop packets to the ports of ranks, or there is no route: " + choose
 	default:
-		return "what listens there does not answer as a rank of this job does"
+		return "the process that listens there does not answer like a rank of this job"
 	}
 }
 

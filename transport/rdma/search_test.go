@@ -81,7 +81,7 @@ func TestPeerAtAnAddressOfThisHost(t *testing.T) {
 	require.Len(t, why.Tries, 1)
 	require.Equal(t, 1, why.Tries[0].Attempts, "once is enough")
 	require.Regexp(t, `^no connection with host far within \S+: `+at.String()+
-		` \(asked once\): connection refused; that is an address of this host, too: gorun -net INTERFACE, ADDRESS or CIDR chooses `, why.Error())
+		` \(1 attempt\): connection refused; this host also has that address: gorun -net INTERFACE, ADDRESS or CIDR chooses `, why.Error())
 	require.NoError(t, r.Close())
 }
 
@@ -95,7 +95,7 @@ func TestPeerAtTheAddressOfThisRank(t *testing.T) {
 	})
 	require.ErrorIs(t, r.to(1).Send(transport.Header{}, nil), transport.ErrAgain)
 	pump(t, []*rank{r}, "the loss", func() bool { return len(r.downs) == 1 })
-	require.ErrorContains(t, r.downs[0], "(asked once): this rank listens there itself; that is an address of this host, too")
+	require.ErrorContains(t, r.downs[0], "(1 attempt): this rank listens there itself; this host also has that address: ")
 	require.NoError(t, r.Close())
 }
 
@@ -108,7 +108,7 @@ func TestEveryAddressRefuses(t *testing.T) {
 	require.Len(t, why.Tries, 2)
 	require.Equal(t, []netip.AddrPort{one, two}, []netip.AddrPort{why.Tries[0].Address, why.Tries[1].Address})
 	require.InDelta(t, why.Tries[0].Attempts, why.Tries[1].Attempts, 1)
-	require.ErrorContains(t, why, "nothing listens there, or a firewall refuses: gorun -net ")
+	require.ErrorContains(t, why, "nothing listens there, or a firewall rejects connections: gorun -net ")
 	require.NoError(t, r.Close())
 }
 
@@ -123,7 +123,7 @@ func TestOwnAddressIsLeftOut(t *testing.T) {
 	p.r.number = 0
 	for range 3 {
 		w, _ := p.dialled()
-		require.Regexp(t, `^not connected: `+own.String()+` \(asked once\): connection refused, `+other.String()+` \(asked `, p.r.Search(1))
+		require.Regexp(t, `^not connected: `+own.String()+` \(1 attempt\): connection refused, `+other.String()+` \(\d+ attempts?\): `, p.r.Search(1))
 		require.NoError(t, w.conn.Close())
 	}
 	w, asked := p.dialled()
@@ -133,14 +133,14 @@ func TestOwnAddressIsLeftOut(t *testing.T) {
 	require.NoError(t, p.r.Close())
 }
 
-// TestRankThatCannotAsk checks that the error does not blame the peer if this rank could not ask at any address.
-func TestRankThatCannotAsk(t *testing.T) {
+// TestRankThatCannotSendARequest checks that the error does not blame the peer if this rank could send no request.
+func TestRankThatCannotSendARequest(t *testing.T) {
 	local := rdma.Try{Address: vacant(t), Attempts: 2, Err: &verbs.OpError{Op: "connect", Provider: "iwarp", Err: syscall.EMFILE}}
 	why := &rdma.UnreachedError{For: time.Second, Tries: []rdma.Try{local}}
-	require.ErrorContains(t, why, "; this rank could not ask")
+	require.ErrorContains(t, why, "; this rank could not send a connection request")
 	require.ErrorContains(t, why, syscall.EMFILE.Error())
 	why.Tries = append(why.Tries, rdma.Try{Address: vacant(t), Attempts: 1, Err: io.ErrUnexpectedEOF})
-	require.ErrorContains(t, why, "; what listens there does not answer as a rank of this job does")
+	require.ErrorContains(t, why, "; the process that listens there does not answer like a rank of this job")
 }
 
 // TestSearchIsShown checks that Search shows the addresses and the results of the attempts while a rank tries to
@@ -150,7 +150,7 @@ func TestSearchIsShown(t *testing.T) {
 	r := seeker(t, func(*rdma.Config) {}, at)
 	require.Empty(t, r.Search(0), "the rank itself")
 	pump(t, []*rank{r}, "some attempts", func() bool {
-		return r.Search(1) == "not connected: "+at.String()+" (asked 3 times): connection refused"
+		return r.Search(1) == "not connected: "+at.String()+" (3 attempts): connection refused"
 	})
 	require.NoError(t, r.Close())
 }

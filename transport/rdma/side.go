@@ -215,17 +215,18 @@ func (t *Transport) aside(p *endpoint, d *delivery, b []byte) {
 	switch f, bad := parseHead(b); {
 	case p.end != nil:
 	case l.conn.Active:
-		err = fmt.Errorf("%w: a frame on a connection that carries only parts", transport.ErrDamaged)
+		err = fmt.Errorf("%w: a frame from the passive side of a side connection", transport.ErrDamaged)
 	case !l.active:
 		if t.proved(l, b) {
 			p.closeAsides(l)
 		}
-	case bad != nil || f.kind != frameMark:
-		err = fmt.Errorf("%w: a frame of kind %d on a connection for parts", transport.ErrDamaged, f.kind)
+	case bad != nil:
+		err = bad
+	case f.kind != frameMark:
+		err = fmt.Errorf("%w: a frame of kind %d on a side connection", transport.ErrDamaged, f.kind)
 	default:
 		p.bulk.answers = slices.DeleteFunc(p.bulk.answers, func(a answer) bool { return a.kind == recordMarked && a.header.A != l.nonce() })
-		if len(p.bulk.answers) >= answersMax {
-			err = fmt.Errorf("%w: %d marks and questions are unanswered", transport.ErrDamaged, len(p.bulk.answers))
+		if err = p.bulk.overdue(); err != nil {
 			break
 		}
 		p.bulk.answers = append(p.bulk.answers, answer{recordMarked, transport.Header{A: l.nonce()}})
@@ -239,6 +240,9 @@ func (t *Transport) aside(p *endpoint, d *delivery, b []byte) {
 
 // serveSide answers a recordClose or recordKey of the peer. Both concern the peer's side connection.
 func (p *endpoint) serveSide(r *record) error {
+	if err := p.bulk.overdue(); err != nil {
+		return err
+	}
 	t := p.t
 	if r.kind == recordClose {
 		for _, l := range t.links {
@@ -251,8 +255,11 @@ func (p *endpoint) serveSide(r *record) error {
 		p.bulk.answers = append(p.bulk.answers, answer{recordClosed, transport.Header{A: r.header.A}})
 		return nil
 	}
-	if len(r.payload) != questionBytes || int(r.payload[5]) >= len(t.rails) {
-		return fmt.Errorf("%w: a question of %d bytes for a key", transport.ErrDamaged, len(r.payload))
+	if len(r.payload) != questionBytes {
+		return fmt.Errorf("%w: a request of %d bytes for a key instead of %d", transport.ErrDamaged, len(r.payload), questionBytes)
+	}
+	if rail := int(r.payload[5]); rail >= len(t.rails) {
+		return fmt.Errorf("%w: a request for a key on adapter %d of %d", transport.ErrDamaged, rail, len(t.rails))
 	}
 	p.bulk.answers = append(p.bulk.answers, p.answerKey(r, t.rails[r.payload[5]]))
 	return nil

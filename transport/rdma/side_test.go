@@ -293,7 +293,7 @@ func puts(t *testing.T, ranks []*rank, random *rand.Rand) {
 		if err := r.done[put]; err == nil {
 			require.True(t, slices.Equal(payload, targets[to][:n]), "a Put that succeeded is in place")
 		} else {
-			require.ErrorContains(t, err, "the connection was lost meanwhile")
+			require.ErrorContains(t, err, "the connection was lost during the operation")
 		}
 		// The owner now overwrites its memory. If a byte of the Put arrived later, the comparison would fail.
 		own := numbered(uint64(round)+7, longest)

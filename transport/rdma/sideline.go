@@ -112,9 +112,6 @@ func (p *endpoint) closeAsides(but *link) {
 	}
 }
 
-// confirmDefault is the default of package peering's Config.Confirm.
-const confirmDefault = 5 * time.Second
-
 // acceptSide accepts a side connection of a peer. If the peer's proof does not arrive within
 // Config.Confirm, the link is freed.
 func (t *Transport) acceptSide(l *link) {
@@ -123,7 +120,7 @@ func (t *Transport) acceptSide(l *link) {
 		return
 	}
 	t.accept(l)
-	time.AfterFunc(cmp.Or(t.config.Confirm, confirmDefault), func() {
+	time.AfterFunc(t.config.Confirm, func() {
 		t.command(func() {
 			if !l.active {
 				t.forget(l)

@@ -72,7 +72,8 @@ func eventDepths(p *verbs.ConnParam) negotiation.Event {
 	return negotiation.Event{ResponderResources: p.ResponderResources, InitiatorDepth: p.InitiatorDepth}
 }
 
-// count counts a stranger, and logs the first stranger.
+// count counts a stranger, and logs the first stranger. err is the reason for which its request or its first message
+// was refused.
 func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	counter := &s.Foreign
 	switch {
@@ -85,7 +86,7 @@ func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	}
 	counter.Add(1)
 	s.once.Do(func() {
-		t.log.Log(fmt.Sprintf("rdma: a request from %v was %v; further ones are only counted", from, err))
+		t.log.Log(fmt.Sprintf("rdma: a connection from %v was %v; further ones are only counted", from, err))
 	})
 }
 

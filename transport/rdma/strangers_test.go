@@ -101,7 +101,7 @@ func TestStrangersAreRefusedWithTheirReason(t *testing.T) {
 	u.settle(r, "a message", func() bool { return r.arrivals == 1 })
 	require.NoError(t, r.Close()) // Close has written all log lines
 	require.Len(t, lines, 1)
-	require.Contains(t, lines[0], "rdma: a request from 10.0.0.2:")
+	require.Contains(t, lines[0], "rdma: a connection from 10.0.0.2:")
 }
 
 func TestOldRequestsAreRefused(t *testing.T) {

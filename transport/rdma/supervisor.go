@@ -99,7 +99,7 @@ func (s *supervision) send(message any) {
 	}
 	if s.supervisor == nil {
 		s.open()
-		d := &supervisor{t: s.t, connectors: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}, ended: map[int]bool{}}
+		d := &supervisor{t: s.t, connectors: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}, ended: map[int]bool{}, finished: map[int]bool{}}
 		var err error
 		if s.supervisor, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)), supervisorID); err != nil {
 			panic(fmt.Sprintf("rdma: spawn %s: %v", supervisorID, err)) // another actor has the id
@@ -156,7 +156,8 @@ type supervisor struct {
 	failures map[string]error
 	ended    map[int]bool
 	ending   bool
-	finished int
+	// finished has the peers whose actors have finished because this rank closes, or have ended.
+	finished map[int]bool
 	// stopping is true after the actors were told to stop. Nothing would stop an actor that is
 	// started later.
 	stopping bool
@@ -185,8 +186,7 @@ func (d *supervisor) Receive(c actor.Context) {
 	case requested:
 		d.request(c, m.link)
 	case finishing:
-		d.finished++
-		d.leave()
+		d.finish(m.peer)
 	case ending:
 		d.ending = true
 		for peer, pid := range d.connectors {
@@ -224,9 +224,16 @@ func (d *supervisor) spawn(c actor.Context, a *connector) *actor.PID {
 	return pid
 }
 
-// leave lets Close continue if this rank is closing and every actor has finished.
+// finish records that the actor of a peer has finished or ended. An actor that has finished may end before the
+// supervisor stops it.
+func (d *supervisor) finish(peer int) {
+	d.finished[peer] = true
+	d.leave()
+}
+
+// leave lets Close continue if this rank is closing and every actor has finished or ended.
 func (d *supervisor) leave() {
-	if d.ending && d.finished >= len(d.connectors) {
+	if d.ending && len(d.finished) == len(d.connectors) {
 		d.t.command(func() { d.t.over = true })
 	}
 }
@@ -251,8 +258,7 @@ func (d *supervisor) terminated(id string) {
 	delete(d.failures, id)
 	d.ended[peer] = true
 	d.t.command(func() { d.t.lose(peer, failure) })
-	d.finished++
-	d.leave()
+	d.finish(peer)
 }
 
 // request forwards a verified connection request to the actor of its sender.

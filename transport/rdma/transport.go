@@ -142,6 +142,9 @@ func (t *Transport) openRails() error {
 				return err
 			}
 			_ = r.adapter.Close() // the first error has the cause
+			if r.registered != nil {
+				r.registered.close()
+			}
 			t.rails = slices.DeleteFunc(t.rails, func(o *rail) bool { return o == r })
 		}
 	}

@@ -46,7 +46,7 @@ func (a *arena) Discard(off, n int) error {
 		a.node.locals[a.rank].arena.discard(uint64(off), n)
 		return nil
 	}
-	if err := discard(a.node.span(a.rank, offArena+off, n), madvise); err != nil {
+	if err := discard(a.node.span(a.rank, offArena+off, n), advise); err != nil {
 		return fmt.Errorf("shm: discard of %d bytes at %d: %w", n, off, err)
 	}
 	return nil

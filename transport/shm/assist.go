@@ -105,8 +105,6 @@ type shared struct {
 	// number is the number of the descriptor.
 	number   int
 	sequence uint64
-	// redone is true if the reader has copied the chunk at which the helper failed.
-	redone bool
 	// over is true if the reader has given up.
 	over bool
 }
@@ -172,9 +170,8 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 	}
 	op.attended = back > 0
 	failed := atomic.LoadUint64(d.word(descFailed))
-	if failed > 0 && failed <= back && !op.shared.over && !op.shared.redone {
+	if failed > 0 && failed <= back && !op.shared.over {
 		op.e.reach.lonely = true
-		op.shared.redone = true
 		start, end := chunk(total-failed, n)
 		t.copyChunk(op, start, end, left)
 	}
@@ -240,8 +237,6 @@ type helpJob struct {
 	number   int
 	sequence uint64
 	key      transport.Key
-	// over is true if the copy of a chunk has failed.
-	over bool
 }
 
 // assist handles the message of a peer that asks this rank to help with a Get from this rank's
@@ -302,35 +297,30 @@ func (t *Transport) help(j *helpJob, left *int) bool {
 		return false
 	}
 	start, end := chunk(total-1-number, int(length))
-	ok = t.useExposed(j.key.At(start), end-start, func(b []byte) {
+	copied := false
+	t.useExposed(j.key.At(start), end-start, func(b []byte) {
 		for at := addr + uint64(start); len(b) > 0; {
 			n, err := j.e.write(b, at)
 			if err != nil || n == 0 {
-				atomic.StoreUint64(d.word(descFailed), number+1)
-				j.over = true
 				return
 			}
 			b, at = b[n:], at+uint64(n)
 		}
+		copied = true
 	})
-	if !ok {
+	if !copied {
 		atomic.StoreUint64(d.word(descFailed), number+1)
-		j.over = true
 	}
 	*left -= end - start
 	atomic.AddUint64(d.word(descDone), 1)
-	return !j.over
+	return copied
 }
 
-// useExposed calls f with n bytes of this rank's memory if a peer may read them. It reports whether
-// it has called f.
-func (t *Transport) useExposed(k transport.Key, n int, f func(b []byte)) bool {
+// useExposed calls f with n bytes of this rank's memory if a peer may read them.
+func (t *Transport) useExposed(k transport.Key, n int, f func(b []byte)) {
 	if k.Token != tokenArena {
-		return t.exposed.use(k, n, transport.AccessRead, f)
-	}
-	b, err := t.node.arenaBytes(t.cfg.LocalRank, k.Addr, n, createNone)
-	if err == nil {
+		t.exposed.use(k, n, transport.AccessRead, f)
+	} else if b, err := t.node.arenaBytes(t.cfg.LocalRank, k.Addr, n, createNone); err == nil {
 		f(b)
 	}
-	return err == nil
 }

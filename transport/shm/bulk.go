@@ -99,7 +99,7 @@ func (e *endpoint) Put(src []byte, dst transport.Key, token uint64) error {
 // FetchAdd implements transport.Endpoint.
 func (e *endpoint) FetchAdd(dst transport.Key, delta, token uint64) error {
 	if dst.Addr%8 != 0 {
-		return e.t.failure("fetch-add", e.peer, transport.ErrBadKey)
+		return e.t.failure("fetch-add", e.peer, fmt.Errorf("%w: the word at %#x is not aligned to 8 bytes", transport.ErrBadKey, dst.Addr))
 	}
 	return e.start(verbAdd, nil, dst, delta, token)
 }

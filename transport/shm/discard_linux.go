@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// madvise is the system call that arena.Discard passes to discard.
-var madvise = unix.Madvise
+// advise frees the pages of b, in all processes that map them.
+func advise(b []byte) error { return unix.Madvise(b, unix.MADV_REMOVE) }
 
 // discard frees the pages of b in all processes that map them, by MADV_REMOVE, which is
 // fallocate(PUNCH_HOLE) by address. Some systems do not support MADV_REMOVE, and emulators report
 // success without freeing the pages. On such systems discard only sets b to zeros.
-func discard(b []byte, advise func(b []byte, advice int) error) error {
+func discard(b []byte, advise func(b []byte) error) error {
 	b[0] = 1
-	err := advise(b, unix.MADV_REMOVE)
+	err := advise(b)
 	if err == nil && b[0] == 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -16,15 +17,18 @@ type loss struct {
 	// still handed over, and the memory that the peer used is free. If reaped is false, the peer may
 	// live, and its messages are discarded.
 	reaped bool
-	// end is the tail of the inbox when the loss became known. If the peer had been reaped by then, the
-	// positions of all its records are less than end.
+	// end is the tail of the inbox when the loss became known, if the peer had been reaped by then. The
+	// positions of all its records are less than end. Otherwise end is 0.
 	end uint64
 }
 
 // MarkDown implements transport.Transport. The engine also calls MarkDown for a peer that lives but
-// violates the protocol. If the method lives shows that the peer lives, the memory to which it may
-// still write is not reused before the peer is reaped. Otherwise the peer counts as reaped.
-func (t *Transport) MarkDown(peer int, cause error) { t.lose(peer, cause, true) }
+// violates the protocol. If the cause is ErrDamaged, or if the method lives shows that the peer lives, the
+// memory to which it may still write is not reused before the peer is reaped. Otherwise the peer counts as
+// reaped.
+func (t *Transport) MarkDown(peer int, cause error) {
+	t.lose(peer, cause, !errors.Is(cause, transport.ErrDamaged)) // an error of this transport, not of a process that has ended
+}
 
 // lose makes a later Poll report a loss (see settle), and rings the rank so that it polls.
 func (t *Transport) lose(peer int, cause error, reaped bool) {
@@ -38,9 +42,10 @@ func (t *Transport) lose(peer int, cause error, reaped bool) {
 	t.bell.Ring()
 }
 
-// draining reports whether records of a dead rank are still handed over.
+// draining reports whether records of a dead rank are still handed over. If records were discarded before the rank
+// was known to be reaped, the later records are discarded, too, so that no message is missing between two others.
 func (t *Transport) draining(slot int) bool {
-	return slices.ContainsFunc(t.leaving, func(l loss) bool { return l.reaped && l.peer == t.cfg.Peers[slot] })
+	return slices.ContainsFunc(t.leaving, func(l loss) bool { return t.inbox.pos < l.end && l.peer == t.cfg.Peers[slot] })
 }
 
 // absorb moves new losses from the field losses to the field leaving. settle reports the losses in
@@ -70,7 +75,9 @@ func (t *Transport) absorb() {
 			continue
 		}
 		t.dead[slot] = true
-		l.end = atomic.LoadUint64(t.inbox.tail)
+		if l.reaped {
+			l.end = atomic.LoadUint64(t.inbox.tail)
+		}
 		t.leaving = append(t.leaving, l)
 	}
 	t.forgetNews()
@@ -102,12 +109,14 @@ func (t *Transport) settle(h transport.Handler) int {
 	return events
 }
 
-// drained reports whether all messages that the peer had sent were handed over.
+// drained reports whether all messages that the peer had sent were handed over. An empty inbox holds none of them,
+// even if the tail, which peers can write, is beyond it.
 func (t *Transport) drained(l loss) bool {
 	if r := t.lanes[t.slot(l.peer)]; r != nil && r.poll() != 0 {
 		return false
 	}
-	return t.inboxDamaged || t.inbox.pos >= l.end
+	_, more := t.inbox.poll()
+	return !more || t.inboxDamaged || t.inbox.pos >= l.end
 }
 
 // reportDown frees the rings of the peer if the peer is reaped, completes the operations on the
@@ -116,7 +125,7 @@ func (t *Transport) reportDown(h transport.Handler, l loss) {
 	slot := t.slot(l.peer)
 	e := t.endpoint(slot)
 	e.down = &transport.PeerDown{Peer: l.peer, Cause: l.cause}
-	e.ring, e.alerts = ringWriter{}, 0
+	e.ring, e.alerts, e.prepared = ringWriter{}, 0, false
 	if r := t.lanes[slot]; r != nil {
 		r.gone = true
 		t.lanes[slot] = nil

@@ -3,6 +3,8 @@ package shm_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,10 +24,20 @@ func damageRing(tb testing.TB, ts []*shm.Transport, from int) {
 }
 
 // A peer that is given up while it lives keeps its ring, because it may still write to the ring. When
-// it is reaped, the ring is cleared and free.
+// it is reaped, the ring is cleared and free. If direct copies show whether the peer lives, this holds for every
+// cause. Otherwise it holds for ErrDamaged.
 func TestGivenUpKeepsItsRing(t *testing.T) {
-	needsAlone(t)
-	s := newStage(t, "sink", 2, false)
+	t.Run("staged", func(t *testing.T) { testGivenUp(t, true, fmt.Errorf("lane: %w", transport.ErrDamaged)) })
+	t.Run("direct", func(t *testing.T) {
+		needsAlone(t)
+		testGivenUp(t, false, errors.New("violates the protocol"))
+	})
+}
+
+// testGivenUp gives up a living peer with a cause and then kills it.
+func testGivenUp(t *testing.T, noCMA bool, cause error) {
+	t.Helper()
+	s := newStage(t, "sink", 2, noCMA)
 	to := endpointTo(t, s.tr, 1)
 	for range 2 * shm.RingAfter { // after RingAfter answers, rank 1 sends in a ring
 		s.arrivals = s.arrivals[:0]
@@ -34,7 +46,7 @@ func TestGivenUpKeepsItsRing(t *testing.T) {
 	}
 	const rank1 = 2
 	require.EqualValues(t, rank1, shm.RingOwner(s.tr, 0))
-	s.tr.MarkDown(1, transport.ErrDamaged) // as the engine does for a damaged peer
+	s.tr.MarkDown(1, cause) // as the engine does
 	require.NoError(t, s.poll(func() bool { return len(s.downs) > 0 }))
 	require.EqualValues(t, rank1, shm.RingOwner(s.tr, 0))
 	s.kill(t, 1)

@@ -48,7 +48,8 @@ type endpoint struct {
 	sent int
 	// introduced is true when the peer's header has been read and found valid.
 	introduced bool
-	// prepared is true if Prepare has tried to take a ring.
+	// prepared is true if Prepare has taken the first ring, before any message, and no lane that has left its ring
+	// had a message (see Known).
 	prepared bool
 	// down is the loss of the peer. It is nil before the loss is reported.
 	down *transport.PeerDown

@@ -6,8 +6,8 @@ import (
 )
 
 // Known reports whether this rank has made a peer's endpoint for another purpose than Prepare, for
-// example for Explain, or whether a record was sent to the peer or received from the peer through
-// the ring in use. If Prepare has made the endpoint, records in the inbox do not count.
+// example for Explain, whether a record was sent to the peer or received from the peer in a ring, or whether the
+// loss of the peer was reported. It also returns true if Prepare has found no ring for the peer.
 func (t *Transport) Known(peer int) bool {
 	slot := t.slot(peer)
 	if slot < 0 || t.endpoints[slot] == nil {

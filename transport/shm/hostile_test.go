@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/shm"
@@ -89,6 +90,41 @@ func TestClaimOfTheDead(t *testing.T) {
 	require.Zero(t, shm.RingOwner(ts[0], taken), "its ring is free")
 }
 
+// Messages of a rank that violates the protocol are discarded. If the rank is reaped before its loss is reported,
+// its later messages are discarded, too: no message arrives without those that were sent before it.
+func TestDiscardedMessagesLeaveNoGap(t *testing.T) {
+	ts := pair(t)
+	needsAlone(t)
+	shm.ForceWay(ts[0], shm.WayShared)
+	k, err := ts[1].Expose(pattern(1<<20, 1), transport.AccessRead)
+	require.NoError(t, err)
+	require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, 1<<20), k, 1))
+	shm.CountDirect(ts[0], func() { shm.TakeChunk(ts[0]) }) // the loss is not reported while rank 1 copies
+	l := &log{}
+	poll(t, ts[0], l, 4)
+	require.NoError(t, shm.Note(ts[1], 0, shm.NoteLane, transport.Header{A: shm.RingsPerRank}))
+	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))
+	poll(t, ts[0], l, 4)
+	require.Empty(t, l.downs)
+	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 2}, nil))
+	ts[0].MarkDown(1, unix.ESRCH)
+	poll(t, ts[0], l, 1)
+	require.Len(t, l.downs, 1)
+	require.Empty(t, l.arrivals)
+}
+
+// A rank that writes a tail beyond the end of an inbox and dies is reported as lost, and the senders to this inbox
+// get ErrDamaged. They do not wait for room forever.
+func TestTailBeyondTheInbox(t *testing.T) {
+	ts := local(t, 3, false)
+	binary.NativeEndian.PutUint64(shm.Control(ts[0], 0)[shm.OffInboxTail:], 3*shm.InboxSlots)
+	ts[0].MarkDown(1, unix.ESRCH)
+	l := &log{}
+	poll(t, ts[0], l, 2)
+	require.Len(t, l.downs, 1)
+	require.ErrorIs(t, endpointTo(t, ts[2], 0).Send(transport.Header{}, nil), transport.ErrDamaged)
+}
+
 // A sender that announces a ring which another rank has taken is reported as lost, with ErrDamaged.
 func TestRingOfAnother(t *testing.T) {
 	ts := local(t, 3, false)
@@ -125,6 +161,28 @@ func TestLastWords(t *testing.T) {
 	require.Len(t, l.arrivals, n)
 	poll(t, ts[0], l, 10)
 	require.Len(t, l.downs, 1)
+}
+
+// talker is a Handler that sends a message for each message that arrives.
+type talker struct {
+	log
+	to transport.Endpoint
+}
+
+func (h *talker) Arrive(peer int, header transport.Header, payload []byte) {
+	h.log.Arrive(peer, header, payload)
+	_ = h.to.Send(transport.Header{}, nil)
+}
+
+// The loss of a rank is reported although the inbox is never empty, because another rank goes on sending.
+func TestLossDuringTraffic(t *testing.T) {
+	ts := inboxOnly(t, 3)
+	require.NoError(t, endpointTo(t, ts[2], 0).Send(transport.Header{}, nil))
+	ts[0].MarkDown(1, unix.ESRCH)
+	h := &talker{to: endpointTo(t, ts[2], 0)}
+	poll(t, ts[0], h, 4)
+	require.Len(t, h.downs, 1)
+	require.Len(t, h.arrivals, 64, "the whole budget, so the inbox is not empty")
 }
 
 // If there are more peers than rings, a ring without traffic is passed on to a peer that needs one.

@@ -104,6 +104,9 @@ func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdic
 			return damaged
 		}
 		if tail+skip+lines > head+inboxSlots {
+			if tail > atomic.LoadUint64(w.head)+inboxSlots {
+				return damaged // a correct tail is never more than a lap ahead of a head that is loaded later
+			}
 			return full
 		}
 		claim := slotWord(slotClaimed, lines, w.rank, tail)

@@ -77,6 +77,7 @@ func (e *endpoint) returnRing() {
 	if e.ring.words == nil || e.ring.put(kindReturn, transport.Header{}, nil) != written {
 		return
 	}
+	e.prepared = e.prepared && e.ring.tail == lineBytes
 	e.ring = ringWriter{}
 	e.alerts = alertArmed
 	e.sent = ringAfter - ringRetry
@@ -122,6 +123,9 @@ func (t *Transport) takeLane(slot int, number uint64) bool {
 func (t *Transport) freeLane(l *lane) {
 	l.gone = true
 	t.lanes[l.slot] = nil
+	if l.pos > lineBytes { // the lane held more than the record of its return
+		t.endpoint(l.slot).prepared = false
+	}
 	t.freeRing(l.number)
 }
 

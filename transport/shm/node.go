@@ -35,8 +35,8 @@ type localRange struct {
 // for each rank, and contains only zeros before the first rank joins. OpenNode touches no page. The
 // caller may close the descriptor after the call.
 func OpenNode(fd, ranks int, rangeBytes int64) (*Node, error) {
-	if ranks < 1 || ranks > slotRankMask {
-		return nil, fmt.Errorf("shm: a node of %d ranks", ranks)
+	if err := checkRanks(ranks); err != nil {
+		return nil, err
 	}
 	if rangeBytes < offArena+pageBytes || rangeBytes%pageBytes != 0 {
 		return nil, fmt.Errorf("shm: ranges of %d bytes: want whole pages, at least %d", rangeBytes, offArena+pageBytes)
@@ -51,14 +51,22 @@ func OpenNode(fd, ranks int, rangeBytes int64) (*Node, error) {
 
 // NewLocalNode makes node memory on the heap, for ranks that share a process.
 func NewLocalNode(ranks int) (*Node, error) {
-	if ranks < 1 || ranks > slotRankMask {
-		return nil, fmt.Errorf("shm: a node of %d ranks", ranks)
+	if err := checkRanks(ranks); err != nil {
+		return nil, err
 	}
 	n := &Node{ranks: ranks, locals: make([]*localRange, ranks)}
 	for i := range n.locals {
 		n.locals[i] = &localRange{}
 	}
 	return n, nil
+}
+
+// checkRanks returns an error if a node cannot have this number of ranks.
+func checkRanks(ranks int) error {
+	if ranks < 1 || ranks > slotRankMask {
+		return fmt.Errorf("shm: a node of %d ranks: want 1 to %d", ranks, slotRankMask)
+	}
+	return nil
 }
 
 // Ranks returns the number of ranges.
@@ -79,15 +87,6 @@ func (n *Node) Close() error {
 		return fmt.Errorf("shm: unmapping node memory: %w", err)
 	}
 	return nil
-}
-
-// Discard gives the pages of the node memory back to the system, if the system supports that. It is
-// called when no Transport uses the memory any more. The memory stays mapped, because the program
-// may still hold slices of it. The pages that were given back read as zeros.
-func (n *Node) Discard() {
-	if n.mapped != nil {
-		_ = advise(n.mapped) // after an error the pages are freed when the process ends
-	}
 }
 
 var errRange = errors.New("outside of the arena")

@@ -15,20 +15,17 @@ func mapMemory(fd int, size int64) ([]byte, error) {
 		return nil, fmt.Errorf("fstat: %w", err)
 	}
 	if st.Size < size {
-		return nil, fmt.Errorf("%d bytes are wanted, and it has %d", size, st.Size)
+		return nil, fmt.Errorf("the file has %d bytes, want at least %d", st.Size, size)
 	}
 	b, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
 	var limit unix.Rlimit
 	switch {
 	case err == unix.ENOMEM && unix.Getrlimit(unix.RLIMIT_AS, &limit) == nil && limit.Cur != unix.RLIM_INFINITY:
-		return nil, fmt.Errorf("mapping %d bytes: %w: the mapping takes addresses and no memory, but this process may use %d bytes of addresses: raise the limit (ulimit -v unlimited)", size, err, limit.Cur)
+		return nil, fmt.Errorf("mapping %d bytes: %w: the address space of this process is limited to %d bytes (RLIMIT_AS): the mapping needs address space and no memory: raise the limit (ulimit -v unlimited)", size, err, limit.Cur)
 	case err != nil:
 		return nil, fmt.Errorf("mapping %d bytes: %w", size, err)
 	}
 	return b, nil
 }
-
-// advise frees the pages of b, in all processes that map them.
-func advise(b []byte) error { return unix.Madvise(b, unix.MADV_REMOVE) }
 
 func unmapMemory(b []byte) error { return unix.Munmap(b) }

@@ -13,6 +13,4 @@ func mapMemory(int, int64) ([]byte, error) {
 	return nil, fmt.Errorf("%w: processes share memory only on Linux", transport.ErrNotSupported)
 }
 
-func advise([]byte) error { return nil }
-
 func unmapMemory([]byte) error { return nil }

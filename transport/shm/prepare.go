@@ -55,11 +55,11 @@ func (e *endpoint) Prepare() {
 	if !e.t.small() || e.t.closed || e.down != nil || e.ring.words != nil || e.introduce() != nil || !e.introduced {
 		return
 	}
-	e.prepared = true
 	e.leaveInbox()
 	if e.ring.words == nil {
 		return
 	}
+	e.prepared = e.sent == 0
 	populate(ringOf(e.control, e.number).bytes)
 	if e.t.few() {
 		populate(e.t.node.staging(e.slot).bytes)

@@ -68,6 +68,36 @@ func TestPreparedPairs(t *testing.T) {
 	}
 }
 
+// A prepared peer with which messages were exchanged stays known after the rings have been left: by its close, by
+// this rank's close, or by its loss. A prepared peer without messages does not become known by a close.
+func TestKnownAfterTheRing(t *testing.T) {
+	for _, messages := range []int{0, 1} {
+		ts, node := mapped(t, 3, shm.Config{})
+		for _, pair := range [][2]int{{0, 1}, {0, 2}, {1, 0}, {2, 0}} {
+			prepare(t, ts[pair[0]], pair[1])
+		}
+		got := &log{}
+		for range messages {
+			require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil))
+			require.NoError(t, endpointTo(t, ts[0], 2).Send(transport.Header{}, nil))
+		}
+		require.NoError(t, ts[1].Close())
+		poll(t, ts[0], got, 4)
+		require.Len(t, got.arrivals, messages)
+		require.Equal(t, messages > 0, ts[0].Known(1), "the peer has closed")
+		require.NoError(t, ts[0].Close())
+		require.Equal(t, messages > 0, ts[0].Known(2), "this rank has closed")
+		poll(t, ts[2], got, 4)
+		require.Equal(t, messages > 0, ts[2].Known(0), "the peer has closed")
+		ts[2].MarkDown(0, unix.ESRCH)
+		poll(t, ts[2], got, 1)
+		require.Len(t, got.downs, 1)
+		require.True(t, ts[2].Known(0), "its loss was reported")
+		require.NoError(t, ts[2].Close())
+		require.NoError(t, node.Close())
+	}
+}
+
 // Prepare has no effect for a peer that has not joined, so the first messages go to the peer's
 // inbox. After the peer has joined, Prepare works.
 func TestPrepareBeforeThePeerHasJoined(t *testing.T) {
@@ -84,6 +114,7 @@ func TestPrepareBeforeThePeerHasJoined(t *testing.T) {
 	require.NoError(t, err)
 	prepare(t, first, 1)
 	require.NotEqual(t, -1, shm.Lane(first, 1))
+	require.True(t, first.Known(1), "a message was sent before")
 	require.NoError(t, endpointTo(t, first, 1).Send(transport.Header{A: 8}, nil))
 	got := &log{}
 	poll(t, second, got, 2)

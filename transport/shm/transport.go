@@ -108,7 +108,7 @@ var _ transport.Transport = (*Transport)(nil)
 // only one Transport.
 func New(n *Node, cfg Config) (*Transport, error) {
 	if cfg.LocalRank < 0 || cfg.LocalRank >= n.ranks {
-		return nil, fmt.Errorf("shm: local rank %d on a node of %d ranks", cfg.LocalRank, n.ranks)
+		return nil, fmt.Errorf("shm: local rank %d on a node of %d ranks: want 0 to %d", cfg.LocalRank, n.ranks, n.ranks-1)
 	}
 	if cfg.Peers == nil {
 		cfg.Peers = make([]int, n.ranks)
@@ -162,7 +162,7 @@ func (t *Transport) mapSlots() error {
 	top := 0
 	for _, p := range t.cfg.Peers {
 		if p < 0 {
-			return fmt.Errorf("shm: peers %v", t.cfg.Peers)
+			return fmt.Errorf("shm: peers %v: rank %d is negative", t.cfg.Peers, p)
 		}
 		top = max(top, p)
 	}
@@ -172,7 +172,7 @@ func (t *Transport) mapSlots() error {
 	}
 	for slot, p := range t.cfg.Peers {
 		if t.slots[p] >= 0 {
-			return fmt.Errorf("shm: peers %v: rank %d twice", t.cfg.Peers, p)
+			return fmt.Errorf("shm: peers %v: rank %d occurs twice", t.cfg.Peers, p)
 		}
 		t.slots[p] = int32(slot)
 	}
@@ -290,9 +290,14 @@ func (t *Transport) Conceal(k transport.Key) error {
 	return nil
 }
 
-// Discard gives the pages of the node memory back, see [Node.Discard]. It is called after every
-// Transport of the node was closed.
-func (t *Transport) Discard() { t.node.Discard() }
+// Discard gives the pages of the node memory back to the system, if the system supports that. It is
+// called after every Transport of the node was closed. The memory stays mapped, because the program
+// may still hold slices of it. The pages that were given back read as zeros.
+func (t *Transport) Discard() {
+	if t.node.mapped != nil {
+		_ = advise(t.node.mapped) // after an error the pages are freed when the process ends
+	}
+}
 
 // Close implements transport.Transport. A peer whose lane is in this rank's inbox gets an error when
 // it sends after Close. A peer whose lane is in a ring gets an error only when the ring is full,

@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 	for name, options := range map[string]transporttest.FakeOptions{
 		"faultless":  {},
 		"delayed":    {DelayPolls: 5},
-		"refusing":   {AgainRate: 0.3, AgainPolls: 4},
+		"refusing":   {AgainRate: 0.3},
 		"tiny":       {MaxEager: 64, EagerBest: 16, RingMessages: 2, RingBytes: 100, MaxReads: 1},
 		"lazy":       {ConnectPolls: 6},
 		"dependent":  {TargetPolls: true, DelayPolls: 2},

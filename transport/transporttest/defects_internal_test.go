@@ -264,6 +264,9 @@ var defects = []struct {
 	{"a close looks like a loss", "CloseIsAnOrderlyEnd", func(d *defective, f *Fake, rank int) {
 		d.close = func() error { f.Kill(rank, errors.New("closed")); return nil }
 	}},
+	{"a second close succeeds", "ClosedTransportSaysSo", func(d *defective, _ *Fake, _ int) {
+		d.close = func() error { _ = d.Transport.Close(); return nil }
+	}},
 	{"a send to a closed peer reports a loss", "SendToAClosedPeerSaysSo", func(d *defective, _ *Fake, _ int) {
 		sending(d, func(e transport.Endpoint, h transport.Header, payload []byte) error {
 			err := e.Send(h, payload)

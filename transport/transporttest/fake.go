@@ -9,21 +9,24 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// ErrFault is the default error of an operation that the fake makes fail.
-var ErrFault = errors.New("injected fault")
+// errFault is the error of an operation that the fake makes fail.
+var errFault = errors.New("injected fault")
 
 // errDropped is the cause of a loss that Fake.Drop makes.
 var errDropped = errors.New("connection dropped")
 
-// These constants are the defaults of FakeOptions. They are small, so that tests reach the limits.
+// The constants default* are the defaults of FakeOptions. They are small, so that tests reach the limits.
 const (
 	defaultMaxEager     = 4096
 	defaultEagerBest    = 512
 	defaultRingMessages = 64
 	defaultRingBytes    = 64 << 10
 	defaultMaxReads     = 4
-	defaultArenaBytes   = 1 << 20
-	defaultAgainPolls   = 3
+
+	// fakeArenaBytes is the size of each rank's arena. stormPolls is the largest number of Polls of a storm (see
+	// AgainRate).
+	fakeArenaBytes = 1 << 20
+	stormPolls     = 3
 )
 
 // FakeOptions selects the capabilities and the faults of a Fake. The zero value is
@@ -47,14 +50,11 @@ type FakeOptions struct {
 	// RingMessages and RingBytes bound the messages in one lane; 0 means 64 messages
 	// and 64 KiB of payload. An empty lane takes every message of up to MaxEager bytes.
 	RingMessages, RingBytes int
-	// ArenaBytes is the size of each rank's arena; 0 means 1 MiB.
-	ArenaBytes int
 
 	// AgainRate is the probability, below 1, that an operation begins a storm. In a storm this operation and all
 	// later operations of this rank return ErrAgain. The storm ends when the rank has polled a random number of
-	// times, from 1 to AgainPolls (0 means 3).
-	AgainRate  float64
-	AgainPolls int
+	// times, from 1 to 3.
+	AgainRate float64
 	// DelayPolls bounds random delays. A message stays in flight for up to DelayPolls Polls of its receiver, and
 	// an operation for up to DelayPolls Polls of its issuer. Completions may overtake each other.
 	DelayPolls int
@@ -62,11 +62,9 @@ type FakeOptions struct {
 	// connection is established. Until then operations get ErrAgain, and the fields Get, Put,
 	// FetchAdd and Handover of Caps are false.
 	ConnectPolls int
-	// FailRate is the probability that a Get, Put or FetchAdd completes with FailError (nil means ErrFault). A
-	// failed Get leaves rubbish in the second half of its destination. A failed Put writes only the first half of
-	// its source.
-	FailRate  float64
-	FailError error
+	// FailRate is the probability that a Get, Put or FetchAdd completes with errFault. A failed Get leaves
+	// rubbish in the second half of its destination. A failed Put writes only the first half of its source.
+	FailRate float64
 	// AllowStale permits the use of a Key after Conceal. It also permits Conceal of memory that a living peer is
 	// still reading or writing. The operation then completes with ErrBadKey, as the contract says. Without
 	// AllowStale the fake panics.
@@ -83,8 +81,6 @@ func (o FakeOptions) withDefaults() FakeOptions {
 		{&o.RingMessages, defaultRingMessages},
 		{&o.RingBytes, defaultRingBytes},
 		{&o.MaxReads, defaultMaxReads},
-		{&o.ArenaBytes, defaultArenaBytes},
-		{&o.AgainPolls, defaultAgainPolls},
 	} {
 		if *d.field == 0 {
 			*d.field = d.value
@@ -92,9 +88,6 @@ func (o FakeOptions) withDefaults() FakeOptions {
 	}
 	if o.EagerBest == 0 {
 		o.EagerBest = min(defaultEagerBest, o.MaxEager)
-	}
-	if o.FailError == nil {
-		o.FailError = ErrFault
 	}
 	if o.AgainRate < 0 || o.AgainRate >= 1 {
 		panic(fmt.Sprintf("transporttest: AgainRate %v is not in [0, 1)", o.AgainRate))
@@ -136,7 +129,7 @@ func newFakeTransport(f *Fake, rank, n int) *fakeTransport {
 		exposed: map[uint64]*region{},
 		sleeper: new(transport.ChannelSleeper),
 	}
-	t.arena = &fakeArena{rank: rank, size: f.options.ArenaBytes}
+	t.arena = &fakeArena{rank: rank, size: fakeArenaBytes}
 	t.endpoints = make([]fakeEndpoint, n)
 	for peer := range n {
 		t.endpoints[peer] = fakeEndpoint{from: t, peer: peer}
@@ -185,14 +178,6 @@ func (f *Fake) Exposed(rank int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.ranks[rank].exposed)
-}
-
-// InFlight returns the number of messages in flight to a rank, plus the number of the
-// rank's own operations that have not completed.
-func (f *Fake) InFlight(rank int) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.ranks[rank].waiting + len(f.ranks[rank].operations)
 }
 
 // lane returns the lane between two ranks.

@@ -69,7 +69,7 @@ func (e *fakeEndpoint) admit(op string) error {
 		return transport.ErrAgain
 	}
 	if o.AgainRate > 0 && t.random.Float64() < o.AgainRate {
-		t.storm = t.polls + 1 + uint64(t.random.IntN(o.AgainPolls))
+		t.storm = t.polls + 1 + uint64(t.random.IntN(stormPolls))
 		return transport.ErrAgain
 	}
 	return nil

@@ -152,7 +152,7 @@ func (t *fakeTransport) Close() error {
 	t.fabric.mu.Lock()
 	defer t.fabric.mu.Unlock()
 	if t.closed {
-		return nil
+		return t.fail("close", -1, transport.ErrClosed)
 	}
 	t.closed = true
 	for _, op := range t.requests {

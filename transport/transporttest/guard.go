@@ -58,6 +58,6 @@ func (g *guard) call() { g.state.Store(guardCallback) }
 // handed ends a callback.
 func (g *guard) handed() {
 	if !g.state.CompareAndSwap(guardCallback, guardInside) {
-		panic(fmt.Sprintf("transporttest: rank %d: a handler returned while a call it or another goroutine made was still running", g.rank))
+		panic(fmt.Sprintf("transporttest: rank %d: a Handler returned while a call of the same transport, made by the Handler or by another goroutine, was still running", g.rank))
 	}
 }

@@ -220,4 +220,5 @@ func testClosed(r *rig) {
 	require.ErrorIs(r, err, transport.ErrClosed)
 	require.False(r, m.transport.Arm())
 	m.transport.MarkDown(1, errReaped)
+	require.ErrorIs(r, m.close(), transport.ErrClosed)
 }

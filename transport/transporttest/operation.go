@@ -69,7 +69,7 @@ func (op *operation) carry(target *fakeTransport) {
 	if op.fails {
 		n /= 2
 		memory = memory[:n]
-		err = issuer.fail(op.name, op.peer, issuer.fabric.options.FailError)
+		err = issuer.fail(op.name, op.peer, errFault)
 	}
 	var value uint64
 	switch {

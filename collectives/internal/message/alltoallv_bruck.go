@@ -120,7 +120,8 @@ func (b *bruckV) learn(step, to, from int) error {
 	for d := step; d < len(b.lengths); d++ {
 		if d&step != 0 {
 			if in[filled] > b.limit-bytes {
-				return b.tooLong(from, in[filled])
+				return fmt.Errorf("%w: rank %d announced a block of %d bytes to rank %d, more than its limit of %d bytes for all blocks", ErrLength,
+					from, in[filled], b.p.Rank(), b.limit)
 			}
 			b.lengths[d] = in[filled]
 			b.most[d] = max(b.most[d], in[filled])
@@ -132,9 +133,10 @@ func (b *bruckV) learn(step, to, from int) error {
 	return nil
 }
 
-// tooLong returns the error for parts that need more memory than the limit.
-func (b *bruckV) tooLong(from int, bytes uint64) error {
-	return fmt.Errorf("%w: rank %d tells rank %d to pass on %d bytes, more than %d in all: the algorithm is for short parts", ErrLength, from, b.p.Rank(), bytes, b.limit)
+// tooLong returns the error for parts and messages that need more memory than the limit.
+func (b *bruckV) tooLong(bytes uint64) error {
+	return fmt.Errorf("%w: by the lengths that rank %d has received, it needs %d bytes of memory to forward blocks, more than its limit of %d bytes", ErrLength,
+		b.p.Rank(), bytes, b.limit)
 }
 
 // fill allocates the memory for the parts and messages, and copies the parts of c.Send to their
@@ -144,11 +146,11 @@ func (b *bruckV) fill(c *Call) error {
 	for d, n := range b.most {
 		b.at[d] = total
 		if total += n; total > b.limit {
-			return b.tooLong((rank-1+size)%size, total)
+			return b.tooLong(total)
 		}
 	}
 	if total+2*b.bytes > b.limit {
-		return b.tooLong((rank-1+size)%size, total+2*b.bytes)
+		return b.tooLong(total + 2*b.bytes)
 	}
 	scratch := b.p.Scratch(int(total + 2*b.bytes))
 	b.room, b.given, b.in = scratch[:total], scratch[total:][:b.bytes], scratch[total+b.bytes:]

@@ -1,14 +1,6 @@
 package message
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-)
-
-// errParts is the error of a call in which this rank is its own neighbor: the parts that it sends to
-// itself and the parts that it expects from itself differ in number or length.
-var errParts = errors.New("parts do not fit together")
+import "slices"
 
 // NeighborDistance sends part i of c.Send to the rank c.Dests[i], and receives part i of c.Recv from
 // the rank c.Sources[i], for all neighbors that are ranks. Each transfer is an edge. The distance of
@@ -17,7 +9,8 @@ var errParts = errors.New("parts do not fit together")
 // their distance, too. If its next outgoing and its next incoming edge have the same distance, the
 // rank sends and receives at the same time. Otherwise it first processes the edge with the shorter
 // distance. If a rank has several parts for one destination, they arrive in the order in which they
-// are in c.Dests. Parts for the rank itself are copied.
+// are in c.Dests. Parts for the rank itself are copied. The caller has checked that they have the number
+// and the lengths of the parts that the rank receives from itself.
 //
 // There is no deadlock. Among the edges that are not complete, consider an edge of the least
 // distance. If there are several such edges from the same source to the same destination, consider
@@ -71,13 +64,8 @@ func edges(p Peer, neighbors []int, sign int) []edge {
 func cross(p Peer, sends, receives bool, to edge, out []byte, from edge, in []byte) error {
 	switch {
 	case sends && receives && to.distance == 0:
-		if len(out) != len(in) {
-			return fmt.Errorf("%w: rank %d sends itself %d bytes and receives %d", errParts, p.Rank(), len(out), len(in))
-		}
 		p.Copy(in, out)
 		return nil
-	case (sends && to.distance == 0) || (receives && from.distance == 0):
-		return fmt.Errorf("%w: rank %d is its own neighbor at one end of an edge alone", errParts, p.Rank())
 	case !receives:
 		return p.Send(to.rank, out)
 	case !sends:

@@ -96,11 +96,14 @@ const longest = 1e9
 
 // Validate returns an error that wraps ErrModel and names the parameter that is wrong.
 func (m *Model) Validate() error {
-	if m.RanksPerNode < 0 || m.Processors < 0 {
-		return fmt.Errorf("%w: %d ranks per node and %d processors: neither can be negative", ErrModel, m.RanksPerNode, m.Processors)
+	if m.RanksPerNode < 0 {
+		return fmt.Errorf("%w: ranksPerNode is %d, which is negative", ErrModel, m.RanksPerNode)
+	}
+	if m.Processors < 0 {
+		return fmt.Errorf("%w: processors is %d, which is negative", ErrModel, m.Processors)
 	}
 	if math.IsNaN(m.Cache) || m.Cache < 0 {
-		return fmt.Errorf("%w: cache is %v bytes", ErrModel, m.Cache)
+		return fmt.Errorf("%w: cache is %v bytes, which is not a length", ErrModel, m.Cache)
 	}
 	if err := ranged(map[string]float64{"visit": m.Visit, "visitPerRank": m.VisitPerRank, "call": m.Call, "combine": m.Combine, "copy": m.Copy, "miss": m.Miss}); err != nil {
 		return err
@@ -132,11 +135,14 @@ func ranged(parameters map[string]float64) error {
 // validate checks a level. name is the name of the level in errors.
 func (l Level) validate(name string) error {
 	if len(l) == 0 {
-		return fmt.Errorf("%w: %s has no segment", ErrModel, name)
+		return fmt.Errorf("%w: level %s has no segments", ErrModel, name)
 	}
 	for i, s := range l {
-		if last := i == len(l)-1; last != (s.Most == 0) || s.Most < 0 || !last && i > 0 && s.Most <= l[i-1].Most {
-			return fmt.Errorf("%w: segment %d of %s is for up to %d bytes: they must grow, and the last one, alone, must have none", ErrModel, i, name, s.Most)
+		switch last := i == len(l)-1; {
+		case last && s.Most != 0:
+			return fmt.Errorf("%w: the last segment (%d) of %s has most %d, but it is for messages of any length: most must be 0 or absent", ErrModel, i, name, s.Most)
+		case !last && (s.Most <= 0 || i > 0 && s.Most <= l[i-1].Most):
+			return fmt.Errorf("%w: segment %d of %s has most %d: most must be positive and grow from segment to segment", ErrModel, i, name, s.Most)
 		}
 		err := ranged(map[string]float64{
 			"latency": s.Latency, "perByte": s.PerByte, "gap": s.Gap, "overhead": s.Overhead,
@@ -146,7 +152,7 @@ func (l Level) validate(name string) error {
 			return fmt.Errorf("segment %d of %s: %w", i, name, err)
 		}
 		if s.Handshake > 0 && !s.Rendezvous {
-			return fmt.Errorf("%w: segment %d of %s has a handshake and no rendezvous", ErrModel, i, name)
+			return fmt.Errorf("%w: segment %d of %s has handshake %v, but rendezvous is false", ErrModel, i, name, s.Handshake)
 		}
 	}
 	return nil

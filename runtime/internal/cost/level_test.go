@@ -76,9 +76,9 @@ func (d *dialogue) ready(side int) {
 // and all memory has been touched.
 const warm = 1000
 
-func (l *level) dialogue(tb testing.TB, n int, carried func()) *dialogue {
+func (l *level) dialogue(tb testing.TB, carried func()) *dialogue {
 	tb.Helper()
-	d := l.messages(tb, n, carried)
+	d := l.messages(tb, 8, carried)
 	for range warm {
 		d.round()
 	}
@@ -90,7 +90,7 @@ func (l *level) dialogue(tb testing.TB, n int, carried func()) *dialogue {
 func BenchmarkMessage(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
-			d := levels[i].dialogue(b, 8, nil)
+			d := levels[i].dialogue(b, nil)
 			b.ReportAllocs()
 			for b.Loop() {
 				d.round()
@@ -110,7 +110,7 @@ func perMessage(b *testing.B, n int) {
 func BenchmarkStream(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
-			d := levels[i].dialogue(b, 8, nil)
+			d := levels[i].dialogue(b, nil)
 			for range warm {
 				d.stream(window)
 			}
@@ -132,7 +132,7 @@ func BenchmarkLatency(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
 			var told time.Time
-			d := levels[i].dialogue(b, 8, func() { told = time.Now() })
+			d := levels[i].dialogue(b, func() { told = time.Now() })
 			var post, after, ahead, receive, clock durations
 			for b.Loop() {
 				for from := range d.send {
@@ -217,7 +217,7 @@ func benchmarkReads(b *testing.B, atOnce int) {
 func TestNothingIsAllocated(t *testing.T) {
 	for i := range levels {
 		t.Run(levels[i].name, func(t *testing.T) {
-			d := levels[i].dialogue(t, 8, nil)
+			d := levels[i].dialogue(t, nil)
 			require.Zero(t, testing.AllocsPerRun(1000, d.round), "dialogue")
 			if levels[i].name == "5-runtime" {
 				// Waiting goroutines of ranks in one process sleep sooner, with timers that

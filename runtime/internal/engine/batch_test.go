@@ -74,8 +74,9 @@ func tell(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	require.True(tb, sent)
 }
 
-// naive builds a batch of the actor messages that the function tell sends.
-func naive(numbers []int, n int) []byte {
+// naive builds a batch of the actor messages of 8 bytes that the function tell sends.
+func naive(numbers []int) []byte {
+	const n = 8
 	var b []byte
 	for _, number := range numbers {
 		for _, word := range []uint32{1, uint32(number), 7, 9, uint32(4 + n)} {
@@ -110,11 +111,11 @@ func TestActorMessagesShareAFrame(t *testing.T) {
 	require.Equal(t, append([]byte("head"), pattern(8, 0)...), s.bodies[0])
 	poll()
 	require.Equal(t, []int{actorKind, batchKind}, s.kinds())
-	require.Equal(t, naive([]int{1, 2, 3}, 8), s.bodies[1])
+	require.Equal(t, naive([]int{1, 2, 3}), s.bodies[1])
 	tellMany(t, e, l, 4, 2)
 	s.frames = append(s.frames, heard)
 	poll()
-	require.Equal(t, naive([]int{4, 5}, 8), s.bodies[2])
+	require.Equal(t, naive([]int{4, 5}), s.bodies[2])
 	poll()
 	require.Len(t, s.sent, 3)
 	tellMany(t, e, l, 6, 1)
@@ -138,7 +139,7 @@ func TestActorMessagesShareAFrame(t *testing.T) {
 		other()
 		require.Len(t, s.sent, 2, name)
 		require.Equal(t, batchKind, s.kinds()[0], "%s overtook", name)
-		require.Equal(t, naive([]int{0, 1, 2}, 8), s.bodies[0])
+		require.Equal(t, naive([]int{0, 1, 2}), s.bodies[0])
 		message() // sent by the fast path
 		require.Len(t, s.sent, 3)
 	}
@@ -207,14 +208,14 @@ func TestBatchesWaitForTheLane(t *testing.T) {
 	s.refuse = false
 	require.NoError(t, e.Flush(none))
 	require.Equal(t, []int{15, batchKind}, s.kinds())
-	require.Equal(t, naive([]int{0, 1, 2, 3, 4}, 8), s.bodies[1])
+	require.Equal(t, naive([]int{0, 1, 2, 3, 4}), s.bodies[1])
 }
 
 // TestBrokenBatches checks every truncation of a batch and every length beyond its end. Messages
 // before the damage must be delivered, and the receiver must declare the sender to be down.
 func TestBrokenBatches(t *testing.T) {
 	const actorMessage = 20 + 4 + 8
-	whole := naive([]int{0, 1, 2}, 8)
+	whole := naive([]int{0, 1, 2})
 	hurt := func(name string, b []byte, actorMessages int) {
 		t.Run(name, func(t *testing.T) {
 			s, e, c, l := newCostly(t, 4096)
@@ -318,7 +319,7 @@ func TestBatchesHaveATimer(t *testing.T) {
 	tellMany(t, e, l, 0, 1)
 	soonTrue(t, func() bool { return s.count.Load() == 1 })
 	require.NoError(t, e.Close())
-	require.Equal(t, naive([]int{0}, 8), s.bodies[0])
+	require.Equal(t, naive([]int{0}), s.bodies[0])
 }
 
 // TestBatchesAllocateNothing checks that actor messages that share frames allocate nothing.

@@ -12,10 +12,10 @@ var (
 	// their match.
 	ErrCanceled = errors.New("operation was cancelled")
 	// ErrClosed is the error of operations on a closed engine.
-	ErrClosed = errors.New("engine is closed")
+	ErrClosed = errors.New("the World is closed")
 	// ErrPanicked is the error of operations on an engine that ended because of a panic in a
 	// transport or in a call that waits.
-	ErrPanicked = errors.New("the engine ended by a panic")
+	ErrPanicked = errors.New("a panic in this rank has ended its message engine")
 	// ErrStreamClosed is the error of sending an actor message through a closed stream.
 	ErrStreamClosed = errors.New("stream is closed")
 	// ErrForgotten is the error of a send whose message was dropped, because its receiver does not
@@ -24,7 +24,7 @@ var (
 	// ErrAddress is the error of a rank or a tag outside its range.
 	ErrAddress = errors.New("rank or tag out of range")
 	// ErrProtocol is the cause of the loss of a peer that violated the protocol.
-	ErrProtocol = errors.New("peer broke the protocol")
+	ErrProtocol = errors.New("the peer violated the protocol")
 )
 
 // PeerError is the error of an operation whose peer is down. For a receive from AnySource, Rank is

@@ -155,7 +155,7 @@ func (e *Engine) takeOver(r *Request, tag int32, typ Type, k transport.Key, leng
 		e.giveBack(p, k)
 		return
 	}
-	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ, Handover: true}
+	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ}
 	r.carry(Message{Bytes: b, e: e, owner: p, key: k})
 	e.complete(r, nil)
 }

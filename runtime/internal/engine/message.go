@@ -36,10 +36,7 @@ type message struct {
 
 // status returns the Status that a probe reports for the message.
 func (g *message) status() Status {
-	return Status{
-		Source: g.peer.rank, Tag: int(g.tag), Bytes: g.length, Type: g.typ,
-		Handover: g.kind == kindHandover,
-	}
+	return Status{Source: g.peer.rank, Tag: int(g.tag), Bytes: g.length, Type: g.typ}
 }
 
 // sortBySeq sorts entries in the order of their insertion.

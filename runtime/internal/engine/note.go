@@ -55,12 +55,16 @@ func (e *Engine) noteStarted(r *Request) {
 // noteEnd records the end of an operation whose beginning was recorded.
 func (e *Engine) noteEnd(r *Request) {
 	r.noted = false
-	bytes := len(r.buf)
-	if r.op == opRecv || r.op == opRecvMessage {
+	bytes := 0
+	switch {
+	case r.err != nil:
+	case r.op == opRecv:
 		bytes = r.status.Bytes
-	}
-	if r.err != nil {
-		bytes = 0
+	case r.op == opRecvMessage:
+		bytes = r.status.Bytes
+		e.recorder.Received(r.record, bytes)
+	default:
+		bytes = len(r.buf)
 	}
 	e.recorder.End(r.record, bytes, r.err != nil)
 }
@@ -104,9 +108,19 @@ func (e *Engine) noteWaiting(w *waiter, at flight.Site) {
 	}
 }
 
-// noteResume records that the goroutine of w has stopped waiting.
+// noteResume records that the goroutine of w has stopped waiting. If it has waited for a receive, the length of the
+// message takes the place of that of the buffer. noteEnd does this only for RecvMessage, because it is called for
+// receives that end at once, too.
 func (e *Engine) noteResume(w *waiter) {
-	if w != e.mail.server {
-		e.recorder.Resume()
+	if w == e.mail.server {
+		return
+	}
+	e.recorder.Resume()
+	r := w.req
+	if r == nil || r.waiter != w { // a wait of Attend: another goroutine may have taken the result
+		return
+	}
+	if r.op == opRecv && r.phase == phaseDone && r.err == nil && ofProgram(r.target.context) {
+		e.recorder.Received(r.record, r.status.Bytes)
 	}
 }

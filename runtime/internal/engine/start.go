@@ -44,7 +44,7 @@ func (e *Engine) runWork() {
 	}
 }
 
-// worker is the channel on which an idle goroutine waits until it is called; false ends the goroutine. A new
+// worker is the channel on which an idle goroutine waits until it is woken; false ends the goroutine. A new
 // goroutine for each Work would have to grow its stack, which takes longer than a short operation.
 type worker chan bool
 
@@ -52,24 +52,24 @@ type worker chan bool
 const workersMax = 4
 
 // workers has the queue of works, and the idle goroutines that can run them. While a work is queued, one
-// goroutine is called. When it runs, it takes one work and calls the next goroutine if there are more. So if a
-// goroutine that waits takes the works of one operation after the other, all of them cost one call.
+// goroutine is woken. When it runs, it takes one work and wakes the next goroutine if there are more. So if a
+// goroutine that waits takes the works of one operation after the other, all of them cost one wake-up.
 type workers struct {
 	lock   sync.Mutex // guards everything below
 	queue  []*Work    // some of them may be taken
-	called bool       // a goroutine was called or started, and has not called next yet
+	woken  bool       // a goroutine was woken or started, and has not called next yet
 	idle   []worker
 	closed bool
 }
 
-// add queues w and calls a goroutine if none is called.
+// add queues w and wakes a goroutine if none is woken.
 func (q *workers) add(e *Engine, w *Work) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	q.prune()
 	q.queue = append(q.queue, w)
-	if !q.called {
-		q.call(e)
+	if !q.woken {
+		q.wake(e)
 	}
 }
 
@@ -81,9 +81,9 @@ func (q *workers) prune() {
 	}
 }
 
-// call calls an idle goroutine or starts one. The lock is held.
-func (q *workers) call(e *Engine) {
-	q.called = true
+// wake wakes an idle goroutine or starts one. The lock is held.
+func (q *workers) wake(e *Engine) {
+	q.woken = true
 	last := len(q.idle) - 1
 	if last < 0 {
 		go e.runWork()
@@ -93,12 +93,12 @@ func (q *workers) call(e *Engine) {
 	q.idle = q.idle[:last]
 }
 
-// next takes the oldest work for the goroutine that was called. It returns nil if all are taken. If more works are
-// queued, it calls another goroutine.
+// next takes the oldest work for the goroutine that was woken. It returns nil if all are taken. If more works are
+// queued, it wakes another goroutine.
 func (q *workers) next(e *Engine) *Work {
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	q.called = false
+	q.woken = false
 	for len(q.queue) > 0 {
 		w := q.queue[0]
 		q.queue[0] = nil
@@ -107,7 +107,7 @@ func (q *workers) next(e *Engine) *Work {
 			continue
 		}
 		if q.prune(); len(q.queue) > 0 {
-			q.call(e)
+			q.wake(e)
 		}
 		return w
 	}

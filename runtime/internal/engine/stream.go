@@ -73,9 +73,6 @@ type Stream struct {
 	Owner any
 }
 
-// Rank returns the rank of the peer of the stream.
-func (l *Stream) Rank() int { return l.peer.rank }
-
 // mail is the part of an engine that concerns actor messages.
 type mail struct {
 	actorReceiver ActorReceiver
@@ -341,7 +338,7 @@ func (e *Engine) arriveActorMessage(p *peer, h header, body []byte) error {
 		}
 		body = body[envelopeSize:]
 		memory = &Message{Bytes: b, e: e, owner: p, key: v.key}
-		memory.Status = Status{Source: p.rank, Bytes: len(b), Handover: true}
+		memory.Status = Status{Source: p.rank, Bytes: len(b)}
 	}
 	e.takeMessage(p, actorMessage, body, memory)
 	e.callServer()

@@ -108,7 +108,6 @@ func TestActorMessagesArriveInOrder(t *testing.T) {
 	l, err := w.engines[0].NewStream(1, "owner", nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, uint32(1), l.Number())
-	require.Equal(t, 1, l.Rank())
 	require.Equal(t, "owner", l.Owner)
 	want := []string{}
 	for i := range 300 {

@@ -9,10 +9,10 @@ import (
 )
 
 // Limits of the texts of types that a peer may announce: the length of one text in bytes, and the
-// number of texts. A text of maxTypeText bytes fits into a frame of 2 KiB. By default, no transport has
-// shorter frames.
+// number of texts. The shortest frames of a transport have 1 KiB with their headers (rdma.Config.Slot), so a
+// text fits into a frame of every transport.
 const (
-	maxTypeText = 1 << 10
+	maxTypeText = 512
 	maxTypes    = 1 << 16
 )
 

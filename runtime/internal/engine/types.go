@@ -53,7 +53,4 @@ type Status struct {
 	Bytes int
 	// Type is the element type. The sender has assigned its number.
 	Type Type
-	// Handover is true if the message is arena memory that was handed over. After a receive into a
-	// buffer, which copies the bytes, it is false.
-	Handover bool
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -57,7 +58,9 @@ func newWorldOf(tb testing.TB, n int, o transporttest.FakeOptions, start bool, c
 		w.engines = append(w.engines, e)
 		tb.Cleanup(func() {
 			require.NoError(tb, e.Close())
-			require.NoError(tb, tr.Close())
+			if err := tr.Close(); !errors.Is(err, transport.ErrClosed) { // Fake.Kill has closed it
+				require.NoError(tb, err)
+			}
 		})
 	}
 	return w

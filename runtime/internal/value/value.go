@@ -169,7 +169,7 @@ func DecodeRest[T any](b []byte, v *T) error {
 	case len(b) == 1 && b[0] == formNil && c.nilable:
 		return nil
 	}
-	return fmt.Errorf("%w: its head", ErrMalformed)
+	return fmt.Errorf("%w: invalid header", ErrMalformed)
 }
 
 // decode calls the codec to decode b, which has no header. A panic becomes ErrMalformed.
@@ -187,7 +187,7 @@ func (c *coder[T]) decode(b []byte, v *T) (err error) {
 // nil, odd returns no error. Otherwise it returns an error.
 func (c *coder[T]) odd(b []byte) error {
 	if len(b) < headSize || len(b)-headSize < int(binary.LittleEndian.Uint16(b[1:])) || b[0] < formValue || b[0] > formFailure {
-		return fmt.Errorf("%w: its head", ErrMalformed)
+		return fmt.Errorf("%w: invalid header", ErrMalformed)
 	}
 	if b[0] == formFailure {
 		return fmt.Errorf("%w: %s", ErrFailed, b[headSize:])
@@ -197,7 +197,7 @@ func (c *coder[T]) odd(b []byte) error {
 	case name != c.name:
 		return &TypeError{Sent: name, Want: c.name}
 	case !c.nilable || len(b) != n:
-		return fmt.Errorf("%w: nil of a type without nil", ErrMalformed)
+		return fmt.Errorf("%w: invalid encoding of nil for type %s", ErrMalformed, c.name)
 	}
 	return nil
 }

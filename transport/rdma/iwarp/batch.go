@@ -138,7 +138,6 @@ func (b *batch) add(n int) {
 		}
 	}
 	b.refer(b.buffer[at:])
-	b.bytes -= n
 }
 
 // refer appends memory p to the vector without a copy. p must not change until it is written.
@@ -147,7 +146,6 @@ func (b *batch) refer(p []byte) {
 	v.Base = &p[0]
 	v.SetLen(len(p))
 	b.vector = append(b.vector, v)
-	b.bytes += len(p)
 }
 
 // fpdu appends an FPDU to the batch. At offset start, the buffer already contains room for the
@@ -173,6 +171,7 @@ func (b *batch) fpdu(start, payload int, place *placement, tagged, crc bool) {
 		payload -= len(piece)
 		sum = b.checksum(sum, piece, crc)
 		b.refer(piece)
+		b.bytes += len(piece)
 	}
 	at := len(b.buffer)
 	b.trailer(sum, ulpdu, crc)

@@ -50,10 +50,12 @@ func TestMemoryOfABatchGoes(t *testing.T) {
 				require.True(t, p.gather())
 				require.Zero(t, p.rx.inbound.Len())
 				p.tx.drop(whole*mpa.FPDULength(ddp.TaggedLength+size) + 100)
-				want, pieces := p.tx.rest(), len(p.tx.vector)
+				want, pieces, added := p.tx.rest(), len(p.tx.vector), p.tx.bytes
+				require.Equal(t, regions*mpa.FPDULength(ddp.TaggedLength+size), added)
 				require.NoError(t, in.Deregister(keys[gone]))
 				clear(memory[gone])
 				require.Equal(t, want, p.tx.rest())
+				require.Equal(t, added, p.tx.bytes, "a copy adds no bytes")
 				if gone < whole {
 					require.Len(t, p.tx.vector, pieces, "a copy in vain")
 				}

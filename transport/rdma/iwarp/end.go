@@ -119,7 +119,7 @@ func (p *queuePair) breach(err error, shown segmentShown) {
 func (p *queuePair) leave(err error, shown segmentShown) {
 	m := rdmap.Terminate{Code: rdmap.CodeOf(err)}
 	if m.Code.Layer != rdmap.LayerLLP && len(shown.header) > 0 {
-		m.SegmentLength, m.HasLength, m.Header, m.Read = uint16(shown.length), true, shown.header, shown.read
+		m.SegmentLength, m.Header, m.Read = uint16(shown.length), shown.header, shown.read
 	}
 	h := ddp.Untagged{Last: true, Control: rdmap.TerminateOpcode.Control(), QN: rdmap.QueueTerminate, MSN: ddp.FirstMSN}
 	ulpdu := make([]byte, ddp.UntaggedLength, ddp.UntaggedLength+rdmap.TerminateLengthMax)

@@ -87,6 +87,7 @@ func (p *queuePair) post() bool {
 	p.device.lend(&t.batch)
 	t.open()
 	t.refer(b)
+	t.bytes += len(b)
 	t.done = append(t.done, r)
 	switch errno {
 	case 0:

@@ -201,8 +201,8 @@ func (p *queuePair) Contacted() bool { return p.state > pairConnecting }
 // as soon as the request has been written or answered.
 func (p *queuePair) Drain() {}
 
-// Disconnect implements provider.QueuePair. Requests that were posted are still sent, and Read
-// Requests of the peer are still answered. Then this side ends its stream.
+// Disconnect implements provider.QueuePair. No request of this side is outstanding. The Read Requests of
+// the peer that have arrived are still answered. Then this side ends its stream.
 func (p *queuePair) Disconnect() {
 	if p.state != pairOpen {
 		return

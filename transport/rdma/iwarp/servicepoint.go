@@ -137,7 +137,7 @@ func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
 	d := s.device
 	limit := descriptorLimit()
 	if len(s.halfOpen) >= min(d.config.HalfOpenMax, limit.share()) {
-		s.evict(&d.counters.Crowded, "too many have sent no request")
+		s.evict(&d.counters.Crowded, "the listener has too many connections that have sent no MPA request")
 	}
 	for limit.spared(fd) {
 		if len(s.halfOpen) == 0 {

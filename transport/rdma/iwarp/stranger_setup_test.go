@@ -240,7 +240,7 @@ func TestPrivateDataFitsLinux(t *testing.T) {
 	l := s.listen()
 	err := s.endpoint().Connect(l.Address(), connectOptions(&verbs.ConnParam{PrivateData: make([]byte, 253)}))
 	require.ErrorIs(t, err, verbs.ErrInvalidParameter)
-	require.ErrorContains(t, err, "private data of 253 bytes, of which the transport carries 252")
+	require.ErrorContains(t, err, "private data of 253 bytes, at most 252 can be sent")
 	p := dial(t, s, l.Address())
 	long := pattern(508, 1)
 	f, err := strangerOffer().Request(long)

@@ -75,7 +75,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 		}
 		require.NoError(t, s.adapter.Close())
 		require.Len(t, lines, 1)
-		require.Contains(t, lines[0], peers[0].conn.LocalAddr().String()+" was dropped: too many")
+		require.Contains(t, lines[0], peers[0].conn.LocalAddr().String()+" was dropped: the listener has too many connections")
 	})
 	t.Run("hung up", func(t *testing.T) { // a rank hangs up if its peer connects to it at the same time
 		var lines []string

@@ -32,13 +32,13 @@ type (
 	}
 	channel interface {
 		FD() int
-		Next() (user uint64, ok bool, err error)
+		Next() (bool, error)
 		Close() error
 	}
 	completions interface {
 		Capacity() int
 		Poll(out []uverbs.Completion) int
-		Arm(solicitedOnly bool) error
+		Arm() error
 		Close() error
 	}
 	protection interface {
@@ -79,7 +79,7 @@ type madePair struct {
 }
 
 // ErrNoConnections reports that a device has no reliable connections.
-var ErrNoConnections = errors.New("the device has no reliable connections that rdma_cm makes (as those of efa and usnic): use iWARP over TCP on its network interface")
+var ErrNoConnections = errors.New("rdma_cm cannot make reliable connections of this device (efa and usnic are such devices): use iWARP over TCP on a network interface of the host")
 
 // inGo is the text for a device that package uverbs drives. The text for a device that libibverbs
 // drives is "by" and the version of the library.

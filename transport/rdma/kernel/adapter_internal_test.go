@@ -168,3 +168,13 @@ func TestModify(t *testing.T) {
 		ReadsOut: 18, ReadsIn: 19, RNRTimer: 12, Port: 20, Timeout: 21, Retries: 6, RNRRetries: 7,
 	}, a.modified)
 }
+
+// TestDeviceThatCannotBeOpened checks that the explanation of a device that cannot be opened is only an error. It does
+// not say how the device is driven.
+func TestDeviceThatCannotBeOpened(t *testing.T) {
+	d := uverbs.Device{Name: "siw9", Driver: uverbs.DriverSIW, ABI: 1, File: "dev/infiniband/no such file", Transport: uverbs.TransportIWARP}
+	way, err := explain(&d, false)
+	require.Empty(t, way)
+	require.ErrorIs(t, err, unix.ENOENT)
+	require.ErrorContains(t, err, "siw9")
+}

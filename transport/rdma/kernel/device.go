@@ -57,8 +57,8 @@ type device struct {
 	// was informed by EventRemoved.
 	failure error
 	removed bool
-	// queueFailed is true if failure is the failure of a queue and the device itself still exists.
-	queueFailed bool
+	// exists is true if there is a failure, and the device itself still exists.
+	exists bool
 
 	sends    [postMost]uverbs.SendRequest
 	segments []uverbs.Segment // segmentsMax segments for each element of sends

@@ -50,7 +50,7 @@ func (c direct) newDomain() (protection, error) {
 
 func (c direct) newCompletions(entries int, report channel) (completions, error) {
 	ch, _ := report.(*uverbs.Channel)
-	q, err := c.NewCompletionQueue(entries, ch, 0)
+	q, err := c.NewCompletionQueue(entries, ch)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (d directDomain) register(b []byte, access uverbs.Access) (provider.Registe
 }
 
 func (d directDomain) newReceives(entries, segments int) (receives, error) {
-	s, err := d.NewSharedReceiveQueue(entries, segments, 0, 0)
+	s, err := d.NewSharedReceiveQueue(entries, segments)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,8 @@ type speaker struct {
 	asked int
 	// then is called when the last event is read. It may be nil.
 	then func()
+	// refusal is the error of a read when there are no events.
+	refusal error
 }
 
 func (s *speaker) EventFD() int { return s.fd }
@@ -34,7 +36,7 @@ func (s *speaker) NextEvent() (uverbs.Event, bool, error) {
 		return uverbs.Event{}, false, nil
 	}
 	if len(s.events) == 0 {
-		return uverbs.Event{}, false, nil
+		return uverbs.Event{}, false, s.refusal
 	}
 	e := s.events[0]
 	if s.events = s.events[1:]; len(s.events) == 0 && s.then != nil {
@@ -56,7 +58,6 @@ func TestEvents(t *testing.T) {
 		{"device", uverbs.Event{Type: uverbs.EventDeviceFatal}, []provider.EventKind{provider.EventRemoved}, errFatal, false},
 		{"completion queue", uverbs.Event{Type: uverbs.EventCompletionQueueError}, nil, errCompletions, false},
 		{"shared receive queue", uverbs.Event{Type: uverbs.EventSharedQueueError}, nil, errSharedFailed, false},
-		{"limit of one", uverbs.Event{Type: uverbs.EventSharedQueueLimit}, nil, nil, false},
 		{"port down", uverbs.Event{Type: uverbs.EventPortError, Element: 2}, []provider.EventKind{provider.EventPortDown}, nil, false},
 		{"port up", uverbs.Event{Type: uverbs.EventPortActive, Element: 2}, []provider.EventKind{provider.EventPortUp}, nil, false},
 		{"other port down", uverbs.Event{Type: uverbs.EventPortError, Element: 1}, nil, nil, false},
@@ -195,22 +196,25 @@ func (a *asked) register(_ []byte, access uverbs.Access) (provider.Registered, i
 }
 
 // TestPaging checks that a device with on-demand paging registers memory with paging if the memory cannot be
-// pinned because of the limit of locked memory. Otherwise no memory is paged.
+// pinned because of the limit of locked memory, unless peers use the memory for atomics. Otherwise no memory is
+// paged.
 func TestPaging(t *testing.T) {
 	for _, c := range []struct {
 		onDemand  bool
+		access    provider.Access
 		refusal   error
 		paged, ok bool
 	}{
-		{true, nil, false, true},
-		{true, &uverbs.MemlockError{Err: unix.ENOMEM}, true, true},
-		{true, &uverbs.MemlockError{Err: unix.EPERM}, true, true}, // the limit is 0
-		{true, unix.EINVAL, false, false},
-		{false, unix.ENOMEM, false, false},
+		{true, provider.AccessRemoteRead, nil, false, true},
+		{true, provider.AccessRemoteRead, &uverbs.MemlockError{Err: unix.ENOMEM}, true, true},
+		{true, provider.AccessRemoteRead, &uverbs.MemlockError{Err: unix.EPERM}, true, true}, // the limit is 0
+		{true, provider.AccessRemoteRead, unix.EINVAL, false, false},
+		{true, provider.AccessLocalWrite | provider.AccessRemoteAtomic, unix.ENOMEM, false, false},
+		{false, provider.AccessRemoteRead, unix.ENOMEM, false, false},
 	} {
 		into := &asked{refusal: c.refusal}
 		d := &domain{device: &device{onDemand: c.onDemand}, domain: into, regions: map[uint32]io.Closer{}}
-		_, err := d.Register(make([]byte, 1), provider.AccessRemoteRead)
+		_, err := d.Register(make([]byte, 1), c.access)
 		require.Equal(t, c.ok, err == nil)
 		require.Equal(t, c.paged, into.access&uverbs.AccessOnDemand != 0)
 	}

@@ -72,7 +72,7 @@ func (c library) newDomain() (protection, error) {
 
 func (c library) newCompletions(entries int, report channel) (completions, error) {
 	ch, _ := report.(*ibverbs.Channel)
-	q, err := c.NewCompletionQueue(entries, ch, 0)
+	q, err := c.NewCompletionQueue(entries, ch)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (d libraryDomain) register(b []byte, access uverbs.Access) (provider.Regist
 }
 
 func (d libraryDomain) newReceives(entries, segments int) (receives, error) {
-	s, err := d.NewSharedReceiveQueue(entries, segments, 0, 0)
+	s, err := d.NewSharedReceiveQueue(entries, segments)
 	if err != nil {
 		return nil, err
 	}

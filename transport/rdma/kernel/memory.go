@@ -45,7 +45,9 @@ var rights = [...]struct {
 }
 
 // Register implements provider.ProtectionDomain. If pinning fails with ENOMEM or EPERM, Register
-// registers the memory for on-demand paging, provided that the device supports on-demand paging. With
+// registers the memory for on-demand paging, provided that the device supports on-demand paging and that
+// access does not contain AccessRemoteAtomic (OnDemand does not say whether paged memory can be used for
+// atomics). With
 // on-demand paging, an access to a page that is not resident delays the connection until the page is
 // loaded. If the device refuses paging, too, the Fault is still that of pinning.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
@@ -60,7 +62,7 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 	}
 	keys, region, err := d.domain.register(data, asked)
 	fault := faultOf(err)
-	if d.device.onDemand && (errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EPERM)) {
+	if d.device.onDemand && access&provider.AccessRemoteAtomic == 0 && (errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EPERM)) {
 		keys, region, err = d.domain.register(data, asked|uverbs.AccessOnDemand)
 	}
 	if err != nil {

@@ -59,32 +59,32 @@ func (p *Provider) Explain() []string {
 	}
 	lines := make([]string, 0, len(all))
 	for i := range all {
-		way, err := wayOf(&all[i], p.config.Library)
+		way, err := explain(&all[i], p.config.Library)
 		if err != nil {
 			way = "not usable: " + err.Error()
-		} else {
-			way += abilities(&all[i], p.config.Library)
 		}
 		lines = append(lines, fmt.Sprintf("RDMA device %s, %v: %s", all[i].Name, all[i].Driver, way))
 	}
 	return lines
 }
 
-// abilities returns a text about the optional features that jobs use. The text says which of them
-// the device offers.
-func abilities(d *uverbs.Device, byLibrary bool) string {
-	a, _, err := openAdapter(d, byLibrary)
+// explain returns the text of wayOf, followed by that of abilitiesOf. It returns an error if the device
+// cannot be used.
+func explain(d *uverbs.Device, byLibrary bool) (string, error) {
+	a, way, err := openAdapter(d, byLibrary)
 	if err != nil {
-		return ", not usable: " + err.Error()
+		return "", err
 	}
 	defer func() { _ = a.Close() }() // Close cannot fail, because the adapter has no objects
 	limits, err := a.Attributes()
 	if err != nil {
-		return ", not usable: " + err.Error()
+		return "", err
 	}
-	return abilitiesOf(&limits, a.OnDemand())
+	return way + abilitiesOf(&limits, a.OnDemand()), nil
 }
 
+// abilitiesOf returns a text about the optional features that jobs use. The text says which of them
+// the device offers.
 func abilitiesOf(l *uverbs.Attributes, onDemand bool) string {
 	text := ""
 	if l.MaxSharedQueues == 0 {

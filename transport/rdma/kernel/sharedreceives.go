@@ -35,9 +35,9 @@ func (s *sharedReceives) Post(r *provider.Receive) {
 	d.translateReceive(0, receiveBit|r.Number&numberMask, r)
 	s.posted[r.Number] = r
 	// The queue has room, because package verbs posts at most capacity receives. So an error means
-	// that the device is gone, and the adapter ends.
+	// that the queue has failed or that the device is gone, and the adapter ends.
 	if _, err := s.queue.PostReceives(d.receives[:1]); err != nil {
-		d.failure = fmt.Errorf("post shared receive: %w", err)
+		d.fail(fmt.Errorf("post shared receive: %w", err))
 		d.wake()
 	}
 }

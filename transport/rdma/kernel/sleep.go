@@ -20,14 +20,14 @@ func (d *device) Idle() bool {
 	}
 	// The loop discards the notifications of earlier calls of Arm.
 	for {
-		_, ok, err := d.channel.Next()
+		ok, err := d.channel.Next()
 		if err != nil || !ok {
 			break
 		}
 	}
 	for _, q := range d.queues {
-		if err := q.queue.Arm(false); err != nil {
-			d.failure = err
+		if err := q.queue.Arm(); err != nil {
+			d.fail(err)
 			return false
 		}
 	}
@@ -102,14 +102,14 @@ func (d *device) ofPair(user uint64) *queuePair {
 	return nil
 }
 
-// takeEvents handles all pending events of the device. If a queue has failed (queueFailed), it returns
-// an error. If the device cannot be used any more for another reason, it reports the removal of the
+// takeEvents handles all pending events of the device. If the device cannot be used any more although it
+// still exists (see fail), it returns an error. If the device is gone, it reports the removal of the
 // device to the consumer once, and returns nil.
 func (d *device) takeEvents() error {
 	for d.failure == nil {
 		e, ok, err := d.context.NextEvent()
 		if err != nil {
-			d.failure = err
+			d.fail(err)
 			break
 		}
 		if !ok {
@@ -118,8 +118,8 @@ func (d *device) takeEvents() error {
 		d.take(e)
 	}
 	d.wake() // the events may have been read outside of Progress, and ended no Sleep
-	if d.queueFailed {
-		return d.failure
+	if d.exists {
+		return fmt.Errorf("kernel: device %s: %w", d.name, d.failure)
 	}
 	if !d.removed {
 		d.removed = true
@@ -128,10 +128,13 @@ func (d *device) takeEvents() error {
 	return nil
 }
 
-// failQueue ends the use of the device because one of its queues has failed. The device still
-// exists, but all connections share its queues.
-func (d *device) failQueue(err error) {
-	d.failure, d.queueFailed = fmt.Errorf("kernel: device %s: %w", d.name, err), true
+// fail ends the use of the device after an error of one of its queues or of its events, as all
+// connections share them. The device still exists, unless the error is EIO, which the kernel returns for
+// a removed device. Only the first failure counts.
+func (d *device) fail(err error) {
+	if d.failure == nil {
+		d.failure, d.exists = err, !errors.Is(err, unix.EIO)
+	}
 }
 
 // take handles an event.
@@ -140,9 +143,9 @@ func (d *device) take(e uverbs.Event) {
 	case uverbs.EventDeviceFatal:
 		d.failure = errFatal
 	case uverbs.EventCompletionQueueError:
-		d.failQueue(errCompletions)
+		d.fail(errCompletions)
 	case uverbs.EventSharedQueueError:
-		d.failQueue(errSharedFailed)
+		d.fail(errSharedFailed)
 	case uverbs.EventPortError, uverbs.EventPortActive:
 		if e.Element != uint64(d.port) {
 			return

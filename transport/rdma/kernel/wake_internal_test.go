@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -69,7 +70,7 @@ func (p *picky) Close() error { return nil }
 // still is a completion channel without events.
 type still struct{ channel }
 
-func (still) Next() (uint64, bool, error) { return 0, false, nil }
+func (still) Next() (bool, error) { return false, nil }
 
 // sleepless returns a device without queues. The result of woken is true if a call of Sleep would return at once.
 func sleepless(t *testing.T, context adapter) (d *device, woken func() bool) {
@@ -148,6 +149,51 @@ func TestWorkForProgressEndsSleep(t *testing.T) {
 			leave(d)
 			require.True(t, woken())
 		})
+	}
+}
+
+// unarmed is a completion queue that cannot be armed.
+type unarmed struct {
+	completions
+	refusal error
+}
+
+func (u unarmed) Arm() error { return u.refusal }
+
+// TestFailedQueueIsNoRemoval checks what the consumer learns after a completion queue cannot be armed, a shared receive
+// cannot be posted, or the events of the device cannot be read: an error of the device, or its removal if the kernel
+// returns EIO.
+func TestFailedQueueIsNoRemoval(t *testing.T) {
+	for name, fail := range map[string]func(*device, error){
+		"arm": func(d *device, refusal error) {
+			d.queues = []*completionQueue{{queue: unarmed{refusal: refusal}}}
+			require.False(t, d.Idle())
+			d.queues = nil
+		},
+		"post": func(d *device, refusal error) {
+			s := &sharedReceives{device: d, queue: &picky{refusal: refusal}, posted: make([]*provider.Receive, 1)}
+			s.Post(&provider.Receive{})
+		},
+		"events": func(d *device, refusal error) { d.context = &speaker{refusal: refusal} },
+	} {
+		for refusal, removal := range map[error]bool{unix.EINVAL: false, unix.EIO: true} {
+			t.Run(fmt.Sprintf("%s, %v", name, refusal), func(t *testing.T) {
+				d, _ := sleepless(t, &speaker{fd: -1})
+				fail(d, refusal)
+				err := d.takeEvents()
+				d.fail(unix.ENOMEM) // only the first failure counts
+				l := d.adapter.(*listener)
+				if removal {
+					require.NoError(t, err)
+					require.Equal(t, []provider.EventKind{provider.EventRemoved}, l.all)
+					err = l.last.Err
+				}
+				require.ErrorIs(t, err, refusal)
+				require.ErrorContains(t, err, "device a0: ")
+				require.ErrorIs(t, d.failure, refusal)
+				require.Equal(t, removal, len(l.all) > 0)
+			})
+		}
 	}
 }
 

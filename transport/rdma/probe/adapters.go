@@ -34,9 +34,9 @@ type CPUs interface {
 }
 
 // Adapters lists the RDMA devices that can probably be used, without opening them. A device can
-// probably be used if it has an active port, and an interface that is up and has an address that is
-// not link-local. The devices nearest to the processors that the rank may use come first. The argument named
-// may is the set of these processors. If several devices are nearest, the argument turn, which is
+// probably be used if rdma_cm makes its connections, and if it has an active port, and an interface
+// that is up and has an address that is not link-local. The devices nearest to the processors that
+// the rank may use come first. The argument named may is the set of these processors. If several devices are nearest, the argument turn, which is
 // the number of the rank on its node, decides which of them comes first. So the ranks of a node use
 // these devices in turn. The second list has a line for each of the other devices, with the reason
 // why it cannot be used. If there are no devices, the second list says so. On a host without RDMA
@@ -53,10 +53,14 @@ func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) 
 	for _, d := range devices {
 		a := Adapter{Device: d, Fabric: h.fabric(&d), Address: reachable(interfaces, d.Interfaces), Near: h.near(d.Name, may)}
 		switch {
+		case d.Kind == kindOther:
+			others = append(others, d.Spelling()+": rdma_cm makes no connections for this device")
 		case !d.Active:
 			others = append(others, fmt.Sprintf("%s: its port is %s", d.Spelling(), strings.ToLower(d.State)))
+		case len(d.Interfaces) == 0:
+			others = append(others, d.Spelling()+": no network interface leads to it")
 		case !a.Address.IsValid():
-			others = append(others, fmt.Sprintf("%s: its interface %q has no address that other hosts reach", d.Spelling(), strings.Join(d.Interfaces, ", ")))
+			others = append(others, fmt.Sprintf("%s: none of its network interfaces (%s) is up with an address that other hosts can reach", d.Spelling(), strings.Join(d.Interfaces, ", ")))
 		default:
 			usable = append(usable, a)
 		}

@@ -124,7 +124,8 @@ func TestUsableAdapters(t *testing.T) {
 	ib["sys/class/infiniband/mlx5_0/device/net/ib0/mtu"] = text("2044")
 	h := together(
 		[]probe.Interface{nic("eth0", "fe80::1/64", "10.0.0.1/24"), nic("eth1", "fe80::2/64"), nic("eth2", "10.2.0.1/16"), nic("ib0", "fd00::1/64")},
-		ib, roce("rxe0", "eth0"), roce("rxe1", "eth1"), kernel("siw0", "4: RNIC", "Ethernet", "1: DOWN", "eth2"), kernel("siw2", "4: RNIC", "Ethernet", "4: ACTIVE", "eth2"),
+		ib, roce("rxe0", "eth0"), roce("rxe1", "eth1"), roce("rxe2", ""), kernel("usnic_0", "6: usNIC UDP", "Ethernet", "4: ACTIVE", "eth0"),
+		kernel("siw0", "4: RNIC", "Ethernet", "1: DOWN", "eth2"), kernel("siw2", "4: RNIC", "Ethernet", "4: ACTIVE", "eth2"),
 	)
 	usable, others := h.Adapters(nil, 0)
 	require.Equal(t, "mlx5_0 rxe0 siw2", names(usable))
@@ -134,7 +135,10 @@ func TestUsableAdapters(t *testing.T) {
 	}
 	require.Equal(t, []string{"ib-fec0000000000001", "roce", "iwarp"}, fabrics)
 	require.Equal(t, "10.0.0.1", usable[1].Address.String())
-	require.Equal(t, []string{`rxe1: its interface "eth1" has no address that other hosts reach`, "siw0: its port is down"}, slices.Sorted(slices.Values(others)))
+	require.Equal(t, []string{
+		"rxe1: none of its network interfaces (eth1) is up with an address that other hosts can reach", "rxe2: no network interface leads to it",
+		"siw0: its port is down", "usnic_0: rdma_cm makes no connections for this device",
+	}, slices.Sorted(slices.Values(others)))
 
 	for _, name := range []string{"rxe0", "rxe0:1", "eth0", "10.0.0.1", "::ffff:10.0.0.1", "fe80::1", "fe80:0::1%eth0"} {
 		a, ok := h.Adapter(name)

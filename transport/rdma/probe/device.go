@@ -1,14 +1,11 @@
 package probe
 
 import (
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gorun-hpc/gorun/transport"
 )
 
 // Device is a port of an RDMA device that the kernel drives.
@@ -16,7 +13,7 @@ type Device struct {
 	// Name is the kernel's name of the device: mlx5_0, rxe0, siw0. Port counts from 1.
 	Name string
 	Port int
-	// Kind is "InfiniBand", "RoCE" or "iWARP".
+	// Kind is "InfiniBand", "RoCE", "iWARP" or "other transport".
 	Kind string
 	// Interfaces are the network interfaces that lead to the port. For RoCE they include the
 	// interfaces of VLANs and bonds.
@@ -26,6 +23,13 @@ type Device struct {
 	// State is the state of the port in the kernel's words.
 	State string
 }
+
+// kindOther is the Kind of a device for which rdma_cm makes no connections, for example of efa and usnic,
+// and of a device whose node_type cannot be read.
+const kindOther = "other transport"
+
+// usable reports whether the port has a link, and rdma_cm makes connections for the device.
+func (d *Device) usable() bool { return d.Active && d.Kind != kindOther }
 
 // Spelling returns the name by which the device can be opened. It is the name of the device,
 // followed by the port if the port is not 1.
@@ -45,13 +49,10 @@ func (d *Device) String() string {
 	return s + ", port " + strings.ToLower(d.State)
 }
 
-const (
-	deviceClass = "sys/class/infiniband"
-	deviceFiles = "dev/infiniband"
-)
+const deviceClass = "sys/class/infiniband"
 
 // Devices lists the ports of the RDMA devices of the kernel. The list includes devices that cannot
-// be used. The method Kernel checks whether a device can be used.
+// be used.
 func (h *Host) Devices() []Device {
 	entries, err := fs.ReadDir(h.Files, deviceClass)
 	if err != nil {
@@ -74,13 +75,15 @@ func portOf(name string, port int) string {
 // device reads the kernel's attributes of a port.
 func (h *Host) device(name string, number int) Device {
 	port := portOf(name, number)
-	d := Device{Name: name, Port: number, Kind: "InfiniBand", Interfaces: h.interfacesOf(port)}
+	d := Device{Name: name, Port: number, Kind: kindOther, Interfaces: h.interfacesOf(port)}
 	// node_type is "1: CA" or "4: RNIC", state "4: ACTIVE" (sysfs-class-infiniband).
-	switch {
-	case strings.HasPrefix(line(h.Files, path.Join(deviceClass, name, "node_type")), "4"):
+	switch kind, _, _ := strings.Cut(line(h.Files, path.Join(deviceClass, name, "node_type")), ":"); {
+	case kind == "4":
 		d.Kind = "iWARP"
-	case line(h.Files, path.Join(port, "link_layer")) == "Ethernet":
+	case kind == "1" && line(h.Files, path.Join(port, "link_layer")) == "Ethernet":
 		d.Kind = "RoCE"
+	case kind == "1":
+		d.Kind = "InfiniBand"
 	}
 	if len(d.Interfaces) == 0 { // gid_attrs does not contain the interfaces of IP over InfiniBand
 		nets, _ := fs.ReadDir(h.Files, path.Join(deviceClass, name, "device/net")) // a device in software has none
@@ -123,81 +126,15 @@ func (h *Host) interfacesOf(port string) []string {
 	return all
 }
 
-// deviceOf maps network interfaces to their RDMA devices. It contains only devices with an active
-// port.
+// deviceOf maps network interfaces to their usable RDMA devices.
 func (h *Host) deviceOf() map[string]string {
 	of := map[string]string{}
 	for _, d := range h.Devices() {
 		for _, on := range d.Interfaces {
-			if d.Active && of[on] == "" {
+			if d.usable() && of[on] == "" {
 				of[on] = d.Spelling()
 			}
 		}
 	}
 	return of
-}
-
-// library is the file name of libibverbs, by which gorun uses the devices that it does not drive in
-// Go. libraryDirs are the directories in which distributions install it.
-const library = "libibverbs.so.1"
-
-var libraryDirs = []string{"lib", "lib64", "lib/*", "usr/lib", "usr/lib64", "usr/lib/*", "usr/local/lib", "usr/local/lib64"}
-
-// Kernel returns nil if this process can probably use an RDMA device of the kernel. Kernel opens no
-// device. If no device can be used, the error gives the reason and the remedy, and errors.Is finds
-// transport.ErrNotSupported in it.
-func (h *Host) Kernel() error {
-	missing := func(format string, args ...any) error {
-		return fmt.Errorf("kernel RDMA: %s: %w", fmt.Sprintf(format, args...), transport.ErrNotSupported)
-	}
-	if !exists(h.Files, deviceClass) {
-		return missing("/%s is not there: the kernel has no RDMA support loaded (modprobe the adapter's driver, or siw or rdma_rxe for one in software)", deviceClass)
-	}
-	devices := h.Devices()
-	if len(devices) == 0 {
-		return missing("/%s is empty: no adapter, or no driver for it (rdma link add siw0 type siw netdev IFACE makes one in software)", deviceClass)
-	}
-	nodes, err := fs.Glob(h.Files, deviceFiles+"/uverbs*")
-	if err != nil || len(nodes) == 0 {
-		return missing("no /%s/uverbs*, though there is %s: modprobe ib_uverbs, or let the container have the devices of /%s", deviceFiles, &devices[0], deviceFiles)
-	}
-	manager := deviceFiles + "/rdma_cm"
-	if !exists(h.Files, manager) {
-		return missing("no /%s: modprobe rdma_ucm", manager)
-	}
-	for _, files := range [][]string{nodes, {manager}} {
-		if err := h.anyAccess(files); err != nil {
-			return err
-		}
-	}
-	at := slices.IndexFunc(devices, func(d Device) bool { return d.Active })
-	if at < 0 {
-		return missing("no port is active: %s", &devices[0])
-	}
-	if !h.hasLibrary(library) && !slices.ContainsFunc(devices, func(d Device) bool { return d.Active && h.Driven(d.Name) }) {
-		return missing("no %s, which %s needs: install rdma-core (Debian: libibverbs1, ibverbs-providers)", library, &devices[at])
-	}
-	return nil
-}
-
-// anyAccess returns nil if this process may read and write at least one of the device files.
-func (h *Host) anyAccess(files []string) error {
-	var denied error
-	for _, file := range files {
-		err := h.Access("/" + file)
-		if err == nil {
-			return nil
-		}
-		denied = fmt.Errorf("kernel RDMA: open /%s: %w (join the group that owns it, often rdma): %w", file, err, transport.ErrNotSupported)
-	}
-	return denied
-}
-
-func (h *Host) hasLibrary(name string) bool {
-	for _, dir := range libraryDirs {
-		if found, err := fs.Glob(h.Files, path.Join(dir, name)); err == nil && len(found) > 0 {
-			return true
-		}
-	}
-	return false
 }

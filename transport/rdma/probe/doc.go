@@ -1,6 +1,5 @@
 // Package probe reports the resources of a host for RDMA: network interfaces and addresses that can
-// carry RDMA, and adapters with a kernel driver. If there is no such adapter, the package reports
-// the reason and the remedy. It only reads the state of the host.
+// carry RDMA, and adapters with a kernel driver. It only reads the state of the host.
 //
 // Package runtime uses package probe to choose the adapters of a rank and the address at which the
 // rank listens. gorun -explain prints the adapters that are not used, with the reasons.

@@ -6,13 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
 // Interface is one network interface of the host.
@@ -24,8 +19,6 @@ type Interface struct {
 	Virtual bool
 	// Speed is the speed of the interface in Mbit/s. It is 0 if the speed is unknown.
 	Speed int
-	// MTU is the MTU of the interface in bytes.
-	MTU int
 	// Addresses are the addresses of the interface with the lengths of their network prefixes.
 	Addresses []netip.Prefix
 }
@@ -59,11 +52,6 @@ type Host struct {
 	Files fs.FS
 	// Interfaces lists the network interfaces, in the kernel's order.
 	Interfaces func() ([]Interface, error)
-	// Access returns nil if this process may read and write the file with the given absolute name.
-	Access func(name string) error
-	// Driven reports whether gorun drives a device of the kernel in Go, without a library. gorun
-	// drives siw and rxe in Go.
-	Driven func(device string) bool
 }
 
 // System returns the Host on which this process runs.
@@ -72,18 +60,7 @@ func System() *Host {
 	return &Host{
 		Files:      files,
 		Interfaces: func() ([]Interface, error) { return interfaces(files) },
-		Access:     func(name string) error { return unix.Access(name, unix.R_OK|unix.W_OK) },
-		Driven:     driven,
 	}
-}
-
-// driven reports whether package uverbs drives the device.
-func driven(device string) bool {
-	all, err := uverbs.Devices()
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(all, func(d uverbs.Device) bool { return d.Name == device && uverbs.Drives(&d) })
 }
 
 // interfaces lists the network interfaces of the kernel.
@@ -95,7 +72,7 @@ func interfaces(files fs.FS) ([]Interface, error) {
 	all := make([]Interface, 0, len(list))
 	for _, n := range list {
 		i := Interface{
-			Name: n.Name, MTU: n.MTU, Up: n.Flags&net.FlagUp != 0, Loopback: n.Flags&net.FlagLoopback != 0,
+			Name: n.Name, Up: n.Flags&net.FlagUp != 0, Loopback: n.Flags&net.FlagLoopback != 0,
 			Virtual: !exists(files, "sys/class/net/"+n.Name+"/device"), Speed: speed(files, n.Name),
 		}
 		addresses, err := n.Addrs()

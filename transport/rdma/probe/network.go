@@ -16,8 +16,6 @@ type Choice struct {
 	Interface string
 	// Address is the address. A link-local IPv6 address contains its zone.
 	Address netip.Addr
-	// Network is the network to which the address belongs.
-	Network netip.Prefix
 	// Device is the RDMA device of the interface, or "" if there is none.
 	Device string
 }
@@ -160,7 +158,7 @@ func best(all []Interface, devices map[string]string, fits func(*Interface, neti
 			if !i.Up || a.IsUnspecified() || a.IsMulticast() || !fits(i, a) {
 				continue
 			}
-			c := candidate{Choice: Choice{Interface: i.Name, Address: a, Network: network.Masked(), Device: devices[i.Name]}}
+			c := candidate{Choice: Choice{Interface: i.Name, Address: a, Device: devices[i.Name]}}
 			if a.Is6() && a.IsLinkLocalUnicast() {
 				c.Address = a.WithZone(i.Name)
 			}

@@ -37,8 +37,6 @@ func host(interfaces ...probe.Interface) *probe.Host {
 	return &probe.Host{
 		Files:      fstest.MapFS{},
 		Interfaces: func() ([]probe.Interface, error) { return interfaces, nil },
-		Access:     func(string) error { return nil },
-		Driven:     func(device string) bool { return device == "siw0" },
 	}
 }
 
@@ -97,7 +95,6 @@ func TestNetwork(t *testing.T) {
 				return
 			}
 			require.Equal(t, c.want, got.String())
-			require.True(t, got.Network.Contains(got.Address.WithZone("")))
 			require.False(t, got.Address.IsUnspecified())
 		})
 	}
@@ -121,7 +118,6 @@ func TestInterfacesCannotBeListed(t *testing.T) {
 	h.Interfaces = func() ([]probe.Interface, error) { return nil, broken }
 	_, err := h.Network("eth0")
 	require.ErrorIs(t, err, broken)
-	require.Contains(t, h.Explain(""), "netlink is gone")
 }
 
 // TestThisHost checks that a program can listen at the address that is chosen on this host.

@@ -260,3 +260,19 @@ func TestGracefulDisconnectWaitsForTheSendQueue(t *testing.T) {
 	p.Len(all, 3)
 	p.Equal(verbs.EventDisconnected, all[2].Event.Type)
 }
+
+// TestNothingIsMadeOnAFailedAdapter checks that no object can be made on an adapter that has failed.
+func TestNothingIsMadeOnAFailedAdapter(t *testing.T) {
+	p := newPlay(t, nil)
+	p.stage.progress = func() (int, error) { return 0, errors.New("the device has failed") }
+	p.adapter.Progress()
+	p.stage.progress = nil
+	_, domain := p.adapter.NewProtectionDomain()
+	_, queue := p.adapter.NewCompletionQueue(1)
+	_, shared := p.adapter.NewSharedReceiveQueue(verbs.SharedReceiveConfig{Domain: p.domain, MaxReceives: 1, MaxSegments: 1})
+	_, endpoint := p.adapter.NewEndpoint(verbs.EndpointConfig{Domain: p.domain})
+	_, listener := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
+	for _, err := range []error{domain, queue, shared, endpoint, listener, p.adapter.Watch(p.queue)} {
+		p.ErrorIs(err, verbs.ErrInvalidHandle)
+	}
+}

@@ -56,7 +56,7 @@ func (p *ConnParam) check(l *Attributes, dataMax int) error {
 // checkPrivateData checks that private data is no longer than the transport can carry.
 func checkPrivateData(data []byte, most int) error {
 	if len(data) > most {
-		return fmt.Errorf("%w: private data of %d bytes, of which the transport carries %d", ErrInvalidParameter, len(data), most)
+		return fmt.Errorf("%w: private data of %d bytes, at most %d can be sent", ErrInvalidParameter, len(data), most)
 	}
 	return nil
 }

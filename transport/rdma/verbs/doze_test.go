@@ -3,6 +3,7 @@ package verbs_test
 import (
 	"context"
 	goruntime "runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -131,9 +132,17 @@ func TestWaiterTakesTheDozersPlace(t *testing.T) {
 // TestCloseEndsADoze checks that Close waits for the end of a Doze, and that later calls do not sleep.
 func TestCloseEndsADoze(t *testing.T) {
 	p := dozers(t, func() {})
+	var left atomic.Bool
+	p.stage.leaves = func() {
+		for range 1000 { // so that a Close that does not wait is faster
+			goruntime.Gosched()
+		}
+		left.Store(true)
+	}
 	result := doze(p.adapter, time.Time{})
 	<-p.stage.asleep
 	p.NoError(p.adapter.Close())
+	p.True(left.Load())
 	p.True(<-result)
 	p.False(p.adapter.Doze(time.Time{}))
 	p.adapter.Rouse()

@@ -169,7 +169,8 @@ func (ep *Endpoint) newQueuePair(c *EndpointConfig, attributes *EndpointAttribut
 	grant(attributes, &granted)
 	if !ep.holds(c, attributes) {
 		queuePair.Close()
-		return nil, fmt.Errorf("%w: %d receives of %d segments are granted, fewer than are posted", ErrInsufficientResources, granted.MaxReceives, granted.MaxReceiveSegments)
+		return nil, fmt.Errorf("%w: the device grants %d receives of %d segments each, and %d receives of up to %d segments are posted",
+			ErrInsufficientResources, attributes.MaxReceives, attributes.MaxReceiveSegments, ep.receives.len(), ep.attributes.MaxReceiveSegments)
 	}
 	return queuePair, nil
 }

@@ -43,7 +43,7 @@ type ProtectionDomain struct {
 func (a *Adapter) NewProtectionDomain() (*ProtectionDomain, error) {
 	a.mu.Lock()
 	defer a.unlock()
-	if a.closed {
+	if a.closed || a.failure != nil {
 		return nil, a.err("new protection domain", ErrInvalidHandle)
 	}
 	domain, err := a.device.NewProtectionDomain()

@@ -34,6 +34,8 @@ type stage struct {
 	progress func() (int, error)
 	// asleep gets the deadline of every Sleep. It may be nil.
 	asleep chan time.Time
+	// leaves, if not nil, is called at the end of every Sleep.
+	leaves func()
 	busy   bool // Idle returns false
 }
 
@@ -162,6 +164,9 @@ func (s *stage) Progress() (int, error) {
 }
 
 func (s *stage) Sleep(until time.Time) {
+	if s.leaves != nil {
+		defer s.leaves()
+	}
 	if s.asleep != nil {
 		s.asleep <- until
 	}

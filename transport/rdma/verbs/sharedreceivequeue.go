@@ -41,7 +41,7 @@ func (a *Adapter) NewSharedReceiveQueue(c SharedReceiveConfig) (*SharedReceiveQu
 	a.mu.Lock()
 	defer a.unlock()
 	switch {
-	case a.closed || !c.Domain.valid(a) || c.Limits != nil && !c.Limits.valid(a):
+	case a.closed || a.failure != nil || !c.Domain.valid(a) || c.Limits != nil && !c.Limits.valid(a):
 		return nil, a.err(op, ErrInvalidHandle)
 	case a.limits.MaxSharedReceives == 0:
 		return nil, a.err(op, ErrModelNotSupported)

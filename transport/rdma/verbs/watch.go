@@ -15,7 +15,7 @@ func (a *Adapter) Watch(q *CompletionQueue) error {
 	const op = "watch"
 	a.mu.Lock()
 	defer a.unlock()
-	if a.closed || q != nil && !q.valid(a) {
+	if a.closed || a.failure != nil || q != nil && !q.valid(a) {
 		return a.err(op, ErrInvalidHandle)
 	}
 	if q != nil {

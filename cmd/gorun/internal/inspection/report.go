@@ -23,6 +23,8 @@ type Report struct {
 	Ranks  int `json:"ranks"`
 	Joined int `json:"joined"`
 	Ended  int `json:"ended"`
+	// Generation is the number of the job's generation, counted from 0. A new one begins when lost ranks are started again.
+	Generation int `json:"generation"`
 	// Doing contains the reports of the ranks that have answered. Silent lists the ranks that have not
 	// answered, for example because a debugger has stopped them.
 	Doing  []bootstrap.Doing `json:"doing"`

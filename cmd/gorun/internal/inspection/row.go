@@ -56,7 +56,8 @@ func (w Row) String() string {
 }
 
 // Rows returns a row for each rank that has joined, in rank order. Rates are averages over the time since
-// an earlier report, which is the argument before. If before is nil, they are Unknown.
+// an earlier report, which is the argument before. They are Unknown if before is nil or of another generation of the
+// job, because the counters of all ranks begin at 0 in each generation.
 func (r *Report) Rows(before *Report) []Row {
 	rows := make([]Row, 0, len(r.Doing)+len(r.Silent))
 	for _, d := range r.Doing {
@@ -71,7 +72,7 @@ func (r *Report) Rows(before *Report) []Row {
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return a.Rank - b.Rank })
 	now, then, seconds := r.counts(), map[int]Counts{}, 0.0
-	if before != nil {
+	if before != nil && before.Generation == r.Generation {
 		then, seconds = before.counts(), r.Now.Sub(before.Now).Seconds()
 	}
 	for i := range rows {
@@ -98,7 +99,7 @@ func (r *Report) counts() map[int]Counts {
 }
 
 // since sets the rates from two readings of a rank's counters and the seconds between them. If a counter has
-// decreased, the rank was restarted in between, and its rates stay Unknown. Waiting is a percentage of the
+// decreased, the rank has entered the generation in between, and its rates stay Unknown. Waiting is a percentage of the
 // time that has passed on the rank's own clock (Counts.Time). A wait in progress is counted up to that time.
 // The rank sets this clock at least every 750 ms, except while it is stopped.
 func (w *Row) since(before, now Counts, seconds float64) {

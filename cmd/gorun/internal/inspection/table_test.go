@@ -93,6 +93,15 @@ func TestTableOfFewRanks(t *testing.T) {
 		"     0  computing        999    1.00M       100         99  at a.go:1\n", r.Table(&before))
 }
 
+// Between reports of different generations of the job there are no rates, even if each counter has increased.
+func TestNoRatesBetweenGenerations(t *testing.T) {
+	before, now := pair()
+	now.Generation = 1
+	require.Equal(t, now.Table(nil), now.Table(before))
+	before.Generation = 1
+	require.NotEqual(t, now.Table(nil), now.Table(before))
+}
+
 // Of 40 ranks, the table shows the 30 ranks that wait most, in the order of their numbers.
 func TestTableOfManyRanks(t *testing.T) {
 	before := inspection.Report{Now: at(0)}

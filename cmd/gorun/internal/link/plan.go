@@ -64,22 +64,28 @@ const (
 )
 
 func (p Plan) check() error {
-	if len(p.Secret) != SecretBytes || len(p.Ranks) == 0 && p.Generations == 1 || p.NodeRank < 0 || p.NodeRank >= p.Nodes || p.Input > InputAll {
-		return fmt.Errorf("secret of %d bytes, %d ranks, node %d of %d, input %d", len(p.Secret), len(p.Ranks), p.NodeRank, p.Nodes, p.Input)
+	if len(p.Secret) != SecretBytes {
+		return fmt.Errorf("secret of %d bytes in place of %d", len(p.Secret), SecretBytes)
 	}
-	if p.Generations < 1 || p.Place < 0 || len(p.Spares) > 0 && (len(p.Spares) != len(p.Programs) || slices.Min(p.Spares) < 0) {
-		return fmt.Errorf("generation 1 of %d, part %d, spares %v of %d programs", p.Generations, p.Place, p.Spares, len(p.Programs))
+	if p.NodeRank < 0 || p.NodeRank >= p.Nodes {
+		return fmt.Errorf("node %d of %d nodes", p.NodeRank, p.Nodes)
 	}
-	if p.InputRank < 0 || p.InputRank >= p.Size {
-		return fmt.Errorf("input to rank %d of %d", p.InputRank, p.Size)
+	if p.Generations < 1 || len(p.Ranks) == 0 && p.Generations == 1 {
+		return fmt.Errorf("%d ranks in a job of at most %d generations", len(p.Ranks), p.Generations)
+	}
+	if p.Place < 0 || len(p.Spares) > 0 && (len(p.Spares) != len(p.Programs) || slices.Min(p.Spares) < 0) {
+		return fmt.Errorf("index %d of the agent's part, spares %v for %d programs", p.Place, p.Spares, len(p.Programs))
+	}
+	if p.Input > InputAll || p.InputRank < 0 || p.InputRank >= p.Size {
+		return fmt.Errorf("standard input in mode %d for rank %d of %d ranks", p.Input, p.InputRank, p.Size)
 	}
 	if p.Bind != placement.None && p.Bind != placement.Core && p.Bind != placement.NUMA {
-		return fmt.Errorf("binding to %q", p.Bind)
+		return fmt.Errorf("binding of ranks to %q", p.Bind)
 	}
 	last := -1
 	for _, r := range p.Ranks {
 		if r.Number <= last || r.Number >= p.Size || r.Program < 0 || r.Program >= len(p.Programs) {
-			return fmt.Errorf("rank %d of %d after %d, program %d of %d", r.Number, p.Size, last, r.Program, len(p.Programs))
+			return fmt.Errorf("rank %d of %d ranks after rank %d, with program %d of %d programs", r.Number, p.Size, last, r.Program, len(p.Programs))
 		}
 		last = r.Number
 	}

@@ -31,7 +31,7 @@ const TypesMax = 1024
 var ErrUnregistered = errors.New("type is not registered, see actors.RegisterType")
 
 // errNil is the error of a message that is a nil pointer to a registered type.
-var errNil = errors.New("nil points to no value")
+var errNil = errors.New("a nil pointer cannot be sent as a message")
 
 // Type describes how the values of one Go type are encoded and decoded. T and *T are two types.
 type Type struct {

@@ -241,7 +241,7 @@ func TestNilPointers(t *testing.T) {
 			require.Nil(t, c.View(m))
 		}
 		_, err := c.Append(nil, m)
-		require.EqualError(t, err, "nil points to no value", "%T", m)
+		require.EqualError(t, err, "a nil pointer cannot be sent as a message", "%T", m)
 	}
 }
 

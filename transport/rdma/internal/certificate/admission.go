@@ -23,7 +23,7 @@ const (
 
 // ErrRepeated reports that a ClientHello has the nonce of an earlier ClientHello, so that it is a
 // replay.
-var ErrRepeated = errors.New("the first flight of another connection was sent again")
+var ErrRepeated = errors.New("the TLS ClientHello has the name of an earlier connection: it is a replay")
 
 // nonce is the random part of a name in a ClientHello (see type admission). The nonce makes each
 // name different from all other names.

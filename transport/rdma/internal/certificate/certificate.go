@@ -20,9 +20,14 @@ const (
 	protocol = "gorun-mpa"
 )
 
-// ErrForeign reports that the other side does not have the certificate of this job, that its
-// ClientHello was not made with the job's secret, or that it has not agreed on the application protocol.
-var ErrForeign = errors.New("the other side does not know the job's secret")
+var (
+	// ErrForeign reports that the other side does not have the certificate of this job, or that its
+	// ClientHello was not made with the job's secret.
+	ErrForeign = errors.New("the other side does not know the job's secret")
+	// ErrProtocol reports that the other side has the certificate of this job, but has not agreed on the
+	// application protocol.
+	ErrProtocol = errors.New("the other side does not support the TLS application protocol " + protocol + ": run the same release of gorun on every node")
+)
 
 // Sides has the TLS configurations for the active and the passive side of a job's connections.
 type Sides struct {
@@ -79,8 +84,12 @@ func (s *Sides) Active() *tls.Config {
 // verify checks that the certificate with which the other side has signed the handshake has the
 // job's public key, and that both sides have agreed on the application protocol.
 func verify(s *tls.ConnectionState, public ed25519.PublicKey) error {
-	if len(s.PeerCertificates) != 1 || s.NegotiatedProtocol != protocol || !public.Equal(s.PeerCertificates[0].PublicKey) {
+	switch {
+	case len(s.PeerCertificates) != 1 || !public.Equal(s.PeerCertificates[0].PublicKey):
 		return ErrForeign
+	case s.NegotiatedProtocol != protocol:
+		return ErrProtocol
+	default:
+		return nil
 	}
-	return nil
 }

@@ -2,6 +2,7 @@ package certificate_test
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"testing"
 
@@ -77,6 +78,8 @@ func TestAnAdmittedHelloIsNoCertificate(t *testing.T) {
 		change(anybody)
 		_, _, answered := shake(t, anybody, own.Passive)
 		require.Error(t, answered, name)
+		require.Equal(t, name == "another protocol", errors.Is(answered, certificate.ErrProtocol), name)
+		require.Equal(t, name == "another certificate", errors.Is(answered, certificate.ErrForeign), name)
 	}
 }
 

@@ -45,7 +45,7 @@ func newHost(t *testing.T) *host {
 	require.NoError(t, err)
 	h.domain, err = h.context.NewProtectionDomain()
 	require.NoError(t, err)
-	h.queue, err = h.context.NewCompletionQueue(16, nil, 0)
+	h.queue, err = h.context.NewCompletionQueue(16, nil)
 	require.NoError(t, err)
 	i, err := net.InterfaceByName(os.Getenv(deviceInterface))
 	require.NoError(t, err)

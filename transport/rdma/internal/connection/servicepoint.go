@@ -79,7 +79,7 @@ func (s *servicePoint) handle(e *rdmacm.Event) {
 	if e.Kind != rdmacm.ConnectRequest {
 		return
 	}
-	h := &handshake{device: s.device, id: e.Request}
+	h := &handshake{id: e.Request}
 	a, err := s.device.addresses(e.Request)
 	if err == nil {
 		h.local, h.remote = a.Source, a.Destination
@@ -92,7 +92,6 @@ func (s *servicePoint) handle(e *rdmacm.Event) {
 
 // handshake implements provider.Handshake.
 type handshake struct {
-	device        *Device
 	id            *rdmacm.ID
 	local, remote netip.AddrPort
 }

@@ -43,28 +43,27 @@ func (c *Context) NewChannel() (*Channel, error) {
 // it.
 func (ch *Channel) FD() int { return int(ch.object.fd) }
 
-// Next takes an event and returns the user value of its completion queue. It returns false if no
-// event is available.
-func (ch *Channel) Next() (user uint64, ok bool, err error) {
+// Next takes an event. It returns false if no event is available.
+func (ch *Channel) Next() (bool, error) {
 	const op = "read completion channel"
 	c := ch.context
 	if ch.object == nil {
-		return 0, false, c.err(op, uverbs.ErrClosed)
+		return false, c.err(op, uverbs.ErrClosed)
 	}
 	var pin goruntime.Pinner
 	defer pin.Unpin()
 	answer := new(struct{ queue, user uintptr })
 	pin.Pin(answer)
-	err = status(call(c.library.getCQEvent, addressOf(ch.object), addressOf(&answer.queue), addressOf(&answer.user), 0, 0))
+	err := status(call(c.library.getCQEvent, addressOf(ch.object), addressOf(&answer.queue), addressOf(&answer.user), 0, 0))
 	if again(err) {
-		return 0, false, nil
+		return false, nil
 	}
 	if err != nil {
-		return 0, false, c.err(op, err)
+		return false, c.err(op, err)
 	}
 	// A queue cannot be destroyed before its events are acknowledged.
 	_, _ = call(c.library.ackCQEvents, answer.queue, 1, 0, 0, 0)
-	return uint64(answer.user), true, nil
+	return true, nil
 }
 
 // Close destroys the channel. The error is EBUSY while a completion queue uses the channel.
@@ -83,9 +82,8 @@ type CompletionQueue struct {
 }
 
 // NewCompletionQueue makes a queue. The argument entries is the minimum number of completions for
-// which the queue has room. channel may be nil. user identifies the queue in events of the channel
-// and of the device.
-func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
+// which the queue has room. channel may be nil.
+func (c *Context) NewCompletionQueue(entries int, channel *Channel) (*CompletionQueue, error) {
 	const op = "create completion queue"
 	if entries < 1 || entries > maxEntries {
 		return nil, c.err(op, unix.EINVAL)
@@ -97,7 +95,7 @@ func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64)
 		}
 		report = addressOf(channel.object)
 	}
-	o, err := begin[completionsObject](c, op, c.library.createCQ, addressOf(c.object), uintptr(entries), uintptr(user), report, 0)
+	o, err := begin[completionsObject](c, op, c.library.createCQ, addressOf(c.object), uintptr(entries), 0, report, 0)
 	if err != nil {
 		return nil, uverbs.MemlockCause(0, uint64(entries)*uint64(sizeOf[completion]()), err)
 	}
@@ -156,19 +154,15 @@ func take(to *uverbs.Completion, from *completion) {
 	if from.flags&flagImmediate != 0 {
 		to.Immediate, to.HasImmediate = bigEndian(from.extra), true
 	}
-	if from.flags&flagInvalidated != 0 {
-		to.Invalidated, to.HasInvalidated = from.extra, true
-	}
 }
 
 // bigEndian converts immediate data from or to big-endian; amd64 and arm64 are little-endian.
 func bigEndian(v uint32) uint32 { return bits.ReverseBytes32(v) }
 
-// Arm requests one event in the channel. The event follows at the next completion. If solicitedOnly
-// is true, the event follows at the next completion that is solicited or reports an error.
+// Arm requests one event in the channel. The event follows at the next completion.
 // Completions that arrived before Arm cause no event. So the caller has to Poll once more after
 // Arm.
-func (q *CompletionQueue) Arm(solicitedOnly bool) error {
+func (q *CompletionQueue) Arm() error {
 	const op = "arm completion queue"
 	if q.object == nil {
 		return q.context.err(op, uverbs.ErrClosed)
@@ -176,11 +170,7 @@ func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	if failure := q.context.failure.Load(); failure != nil {
 		return *failure
 	}
-	var solicited uintptr
-	if solicitedOnly {
-		solicited = 1
-	}
-	if n := invoke(q.context.object.requestNotify, addressOf(q.object), solicited, 0); n != 0 {
+	if n := invoke(q.context.object.requestNotify, addressOf(q.object), 0, 0); n != 0 {
 		return q.context.err(op, syscall.Errno(max(n, -n)))
 	}
 	return nil

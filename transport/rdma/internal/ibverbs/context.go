@@ -26,21 +26,6 @@ type Context struct {
 	failure atomic.Pointer[error]
 }
 
-// Devices returns the names of the devices for which the library has a provider.
-func Devices() ([]string, error) {
-	l, err := loaded()
-	if err != nil {
-		return nil, err
-	}
-	return l.names()
-}
-
-func (l *library) names() ([]string, error) {
-	var names []string
-	err := l.devices(func(_ uintptr, name string) { names = append(names, name) })
-	return names, err
-}
-
 // devices calls visit with every device. visit may open the device, because an open device stays
 // valid when the library frees the list.
 func (l *library) devices(visit func(device uintptr, name string)) error {
@@ -192,14 +177,11 @@ func (c *Context) Attributes() (uverbs.Attributes, error) {
 	}
 	limit := func(n uint32) int { return int(min(n, 1<<31-1)) }
 	got := uverbs.Attributes{
-		Vendor: a.vendor, Part: a.part, MaxRegion: a.maxRegion, ImageGUID: a.imageGUID,
-		MaxQueuePairs: limit(a.maxQP), MaxWork: limit(a.maxQPWork), MaxSegments: limit(a.maxSegments), MaxReadSegments: limit(a.maxReadSegments),
-		MaxCompletionQueues: limit(a.maxCQ), MaxCompletions: limit(a.maxCQEntries), MaxRegions: limit(a.maxMR), MaxDomains: limit(a.maxPD),
-		MaxReadsIn: limit(a.maxReadsIn), MaxReadsOut: limit(a.maxReadsOut),
-		MaxSharedQueues: limit(a.maxSRQ), MaxSharedWork: limit(a.maxSRQWork), MaxSharedSegments: limit(a.maxSRQSegments),
-		Ports: int(a.ports), Atomics: a.atomics != 0,
+		MaxWork: limit(a.maxQPWork), MaxSegments: limit(a.maxSegments), MaxReadSegments: limit(a.maxReadSegments),
+		MaxCompletions: limit(a.maxCQEntries), MaxReadsIn: limit(a.maxReadsIn), MaxReadsOut: limit(a.maxReadsOut),
+		MaxSharedQueues: limit(a.maxSRQ), MaxSharedWork: limit(a.maxSRQWork), Atomics: a.atomics != 0,
 	}
-	if got.MaxQueuePairs == 0 || got.MaxWork == 0 || got.MaxSegments == 0 || got.MaxCompletions == 0 || got.Ports == 0 {
+	if a.maxQP == 0 || got.MaxWork == 0 || got.MaxSegments == 0 || got.MaxCompletions == 0 || a.ports == 0 {
 		return got, c.err(op, nonsense("limits of zero: %+v", got))
 	}
 	return got, nil
@@ -218,9 +200,7 @@ func (c *Context) Port(number int) (uverbs.PortAttributes, error) {
 	if err := status(call(c.library.queryPort, addressOf(c.object), uintptr(uint8(number)), addressOf(a), 0, 0)); err != nil {
 		return uverbs.PortAttributes{}, c.err(op, err)
 	}
-	got := uverbs.PortAttributes{
-		State: uverbs.PortState(a.state), MaxMessage: a.maxMessage, ActiveMTU: uint8(a.activeMTU), LID: a.lid, Ethernet: a.linkLayer == linkEthernet,
-	}
+	got := uverbs.PortAttributes{MaxMessage: a.maxMessage}
 	if got.MaxMessage == 0 {
 		return got, c.err(op, nonsense("messages of zero bytes"))
 	}
@@ -261,15 +241,11 @@ func (c *Context) NextEvent() (uverbs.Event, bool, error) {
 	return got, true, nil
 }
 
-// elementNumber returns the user value of the object of an event, or the number of its port.
+// elementNumber returns the user value of the queue pair of an event, or the number of its port.
 func elementNumber(e *event) uint64 {
 	switch {
-	case e.kind == uint32(uverbs.EventCompletionQueueError):
-		return uint64(elementOf[completionsObject](e).user)
-	case e.kind <= eventPathError, e.kind == eventLastReceive:
-		return uint64(elementOf[pairObject](e).user)
-	case e.kind == eventSharedError, e.kind == eventSharedLimit:
-		return uint64(elementOf[sharedObject](e).user)
+	case e.kind >= uint32(uverbs.EventQueuePairFatal) && e.kind <= eventPathError, e.kind == eventLastReceive:
+		return uint64(pairOf(e).user)
 	default:
 		return e.element & (1<<32 - 1)
 	}

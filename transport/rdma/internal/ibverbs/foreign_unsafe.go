@@ -20,8 +20,8 @@ func object[T any](f function, a, b, c, d, e uintptr) (*T, error) {
 // pointer converts an address in C's memory to a pointer.
 func pointer[T any](v *uintptr) *T { return *(**T)(unsafe.Pointer(v)) }
 
-// elementOf returns the object to which an event belongs.
-func elementOf[T any](e *event) *T { return *(**T)(unsafe.Pointer(&e.element)) }
+// pairOf returns the queue pair to which an event belongs.
+func pairOf(e *event) *pairObject { return *(**pairObject)(unsafe.Pointer(&e.element)) }
 
 // addressOf returns the address of an object in C's memory, or of a pinned object in Go's memory.
 func addressOf[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }

@@ -42,9 +42,8 @@ type channelObject struct {
 
 // completionsObject is the beginning of struct ibv_cq.
 type completionsObject struct {
-	_       [2]uintptr // context, channel
-	user    uintptr
-	_       uint32 // handle
+	_       [3]uintptr // context, channel, cq_context
+	_       uint32     // handle
 	entries int32
 }
 
@@ -58,10 +57,7 @@ type pairObject struct {
 }
 
 // sharedObject is the beginning of struct ibv_srq.
-type sharedObject struct {
-	_    uintptr // context
-	user uintptr
-}
+type sharedObject struct{ _ uintptr }
 
 // capacity is struct ibv_qp_cap.
 type capacity struct {
@@ -85,7 +81,7 @@ type sharedLimits struct {
 
 // sharedRequest is struct ibv_srq_init_attr.
 type sharedRequest struct {
-	user   uintptr
+	_      uintptr // srq_context
 	limits sharedLimits
 }
 
@@ -205,16 +201,9 @@ type deviceAnswer struct {
 
 // portAnswer is struct ibv_port_attr, with room for fields that later versions append.
 type portAnswer struct {
-	state        uint32
-	_, activeMTU uint32
-	_, _         uint32
-	maxMessage   uint32
-	_, _         uint32
-	_, lid, _    uint16
-	_            [8]uint8
-	linkLayer    uint8
-	_            uint8
-	_            [20]uint32
+	_          [5]uint32
+	maxMessage uint32
+	_          [28]uint32
 }
 
 // event is struct ibv_async_event.
@@ -226,12 +215,7 @@ type event struct {
 
 const (
 	pairReliable     = 2 // IBV_QPT_RC
-	sharedLimitBit   = 2 // IBV_SRQ_LIMIT
 	flagImmediate    = 2 // IBV_WC_WITH_IMM
-	flagInvalidated  = 8 // IBV_WC_WITH_INV
-	linkEthernet     = 2 // IBV_LINK_LAYER_ETHERNET
-	eventSharedError = 14
-	eventSharedLimit = 15
 	eventLastReceive = 16
 	eventPathError   = 7 // queue pairs have the events 1 to 7, and 16
 )

@@ -24,7 +24,7 @@ type library struct {
 	getCQEvent, ackCQEvents                         function
 	createCQ, destroyCQ                             function
 	createQP, modifyQP, queryQP, destroyQP          function
-	createSRQ, modifySRQ, destroySRQ                function
+	createSRQ, destroySRQ                           function
 }
 
 // symbols returns pointers to the fields of l that hold addresses of functions, by the names of the
@@ -42,7 +42,7 @@ func (l *library) symbols() map[string]*function {
 		"ibv_get_cq_event": &l.getCQEvent, "ibv_ack_cq_events": &l.ackCQEvents,
 		"ibv_create_cq": &l.createCQ, "ibv_destroy_cq": &l.destroyCQ,
 		"ibv_create_qp": &l.createQP, "ibv_modify_qp": &l.modifyQP, "ibv_query_qp": &l.queryQP, "ibv_destroy_qp": &l.destroyQP,
-		"ibv_create_srq": &l.createSRQ, "ibv_modify_srq": &l.modifySRQ, "ibv_destroy_srq": &l.destroySRQ,
+		"ibv_create_srq": &l.createSRQ, "ibv_destroy_srq": &l.destroySRQ,
 	}
 }
 

@@ -235,7 +235,7 @@ func posted(answer int, first, bad, size uintptr, n int) (int, error) {
 	}
 	errno := syscall.Errno(max(answer, -answer))
 	if bad < first || bad >= first+uintptr(n)*size {
-		return 0, nonsense("%v without the request that is wrong", errno)
+		return 0, nonsense("%v, and the refused request is none of those that were posted", errno)
 	}
 	return int((bad - first) / size), errno
 }

@@ -45,7 +45,7 @@ func TestRequests(t *testing.T) {
 	want := []uverbs.Completion{
 		{ID: 1, Length: 15, HasImmediate: true},
 		{ID: 2, Immediate: 0x01020304, Op: 3, HasImmediate: true},
-		{ID: 3, Length: 10, Invalidated: 0x05060708, Op: 9, HasInvalidated: true},
+		{ID: 3, Length: 10, Op: 9},
 		{ID: 4, Length: 15, Immediate: 1000 + 3*7, Op: 0, HasImmediate: true},
 		{ID: 5, Length: 5, Immediate: 2000 + 3*9, Op: 4, HasImmediate: true},
 		{ID: 6, Length: 10, Immediate: 1<<20 + 3*11 + 5*13 + 7*17, Op: 5, HasImmediate: true},
@@ -144,11 +144,10 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestSharedReceives checks a shared receive queue of several queue pairs, and the event that the queue reports
-// when it falls below its limit.
+// TestSharedReceives checks a shared receive queue of several queue pairs.
 func TestSharedReceives(t *testing.T) {
 	f := newFakes(t)
-	s, err := f.domain.NewSharedReceiveQueue(10, 2, 3, 99)
+	s, err := f.domain.NewSharedReceiveQueue(10, 2)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	require.Equal(t, 12, s.Capacity())
@@ -163,14 +162,6 @@ func TestSharedReceives(t *testing.T) {
 	var out [4]uverbs.Completion
 	require.Equal(t, 2, f.queue.Poll(out[:]))
 	require.EqualValues(t, 9, out[0].Length)
-	require.ErrorIs(t, s.SetLimit(0), unix.EINVAL)
-	e, ok, err := f.NextEvent()
-	require.NoError(t, err)
-	require.True(t, ok, "of the limit")
-	require.Equal(t, uverbs.Event{Type: uverbs.EventSharedQueueLimit, Element: 99}, e)
-	_, ok, err = f.NextEvent()
-	require.NoError(t, err)
-	require.False(t, ok)
 }
 
 // TestEvents checks events of queue pairs, ports and completions. Each event has to be acknowledged, because
@@ -192,24 +183,23 @@ func TestEvents(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want, e)
 	}
-	_, ok, err := f.channel.Next()
+	ok, err := f.channel.Next()
 	require.NoError(t, err)
 	require.False(t, ok)
-	require.NoError(t, f.queue.Arm(false))
+	require.NoError(t, f.queue.Arm())
 	_, err = q.PostSends([]uverbs.SendRequest{{ID: 3, Op: uverbs.OpSend}, {ID: 4, Op: uverbs.OpSend}})
 	require.NoError(t, err)
 	require.True(t, readable(f.channel.FD()))
-	user, ok, err := f.channel.Next()
+	ok, err = f.channel.Next()
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.EqualValues(t, 77, user)
 	require.False(t, readable(f.channel.FD()), "armed once")
 	t.Setenv("FAKE_ARM", "1")
-	require.ErrorIs(t, f.queue.Arm(true), unix.EIO)
+	require.ErrorIs(t, f.queue.Arm(), unix.EIO)
 	require.ErrorIs(t, q.Modify(&uverbs.PairAttributes{Mask: 1 << 19}), unix.EPERM, "-1 without errno is an error, too")
 	t.Setenv("FAKE_POLL", "1")
 	require.Zero(t, f.queue.Poll(make([]uverbs.Completion, 1)))
-	require.ErrorIs(t, f.queue.Arm(false), uverbs.ErrAnswer)
+	require.ErrorIs(t, f.queue.Arm(), uverbs.ErrAnswer)
 	_, _, err = f.NextEvent()
 	require.ErrorIs(t, err, uverbs.ErrAnswer)
 }
@@ -248,9 +238,9 @@ func TestNoBytes(t *testing.T) {
 func TestModify(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 4)
-	want := [144]byte{0: 1, 4: 2, 8: 3, 12: 4, 16: 5, 20: 6, 24: 7, 28: 8, 32: 9, 56: 10, 71: 11, 72: 12, 76: 13, 77: 14, 78: 15, 80: 16, 82: 17, 83: 18, 84: 19, 85: 1, 86: 20, 120: 21, 126: 22, 127: 23, 128: 24, 129: 25, 130: 26, 131: 27, 132: 28}
+	want := [144]byte{0: 1, 8: 3, 16: 5, 20: 6, 24: 7, 28: 8, 32: 9, 56: 10, 71: 11, 72: 12, 76: 13, 77: 14, 78: 15, 80: 16, 82: 17, 83: 18, 84: 19, 85: 1, 86: 20, 120: 21, 126: 22, 127: 23, 128: 24, 129: 25, 130: 26, 131: 27, 132: 28}
 	require.NoError(t, q.Modify(&uverbs.PairAttributes{
-		Mask: uverbs.MaskRemote, State: 1, CurrentState: 2, PathMTU: 3, Migration: 4, Qkey: 5, ReceivePSN: 6, SendPSN: 7, Remote: 8, Access: 9,
+		Mask: uverbs.MaskRemote, State: 1, PathMTU: 3, Qkey: 5, ReceivePSN: 6, SendPSN: 7, Remote: 8, Access: 9,
 		Path: uverbs.Path{
 			GID: [16]byte{0: 10, 15: 11}, FlowLabel: 12, GIDIndex: 13, HopLimit: 14, TrafficClass: 15, LID: 16, ServiceLevel: 17, PathBits: 18,
 			StaticRate: 19, Global: true, Port: 20,
@@ -275,7 +265,7 @@ func TestAllocations(t *testing.T) {
 		if polled := f.queue.Poll(out); n+m != polled || errors.Join(err, e) != nil {
 			t.Error(n, m, polled, err, e)
 		}
-		if err := f.queue.Arm(true); err != nil {
+		if err := f.queue.Arm(); err != nil {
 			t.Error(err)
 		}
 	}))

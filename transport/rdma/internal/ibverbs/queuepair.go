@@ -98,7 +98,7 @@ func (q *QueuePair) Modify(a *uverbs.PairAttributes) error {
 	defer pin.Unpin()
 	p := &a.Path
 	request := &pairAttributes{
-		state: uint32(a.State), currentState: uint32(a.CurrentState), pathMTU: uint32(a.PathMTU), migration: uint32(a.Migration), qkey: a.Qkey,
+		state: uint32(a.State), pathMTU: uint32(a.PathMTU), qkey: a.Qkey,
 		receivePSN: a.ReceivePSN, sendPSN: a.SendPSN, remote: a.Remote, access: uint32(a.Access), pkeyIndex: a.PkeyIndex, readsOut: a.ReadsOut,
 		readsIn: a.ReadsIn, rnrTimer: a.RNRTimer, port: a.Port, timeout: a.Timeout, retries: a.Retries, rnrRetries: a.RNRRetries,
 		path: destination{

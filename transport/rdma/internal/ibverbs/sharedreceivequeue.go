@@ -20,21 +20,19 @@ type SharedReceiveQueue struct {
 }
 
 // NewSharedReceiveQueue makes a queue. The argument entries is the minimum number of receives for
-// which the queue has room. The argument segments is the minimum of SharedReceiveQueue.Segments. When
-// fewer than limit receives are left, the device reports one event. If limit is 0, the device reports
-// no event. user identifies the queue in events.
-func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
+// which the queue has room. The argument segments is the minimum of SharedReceiveQueue.Segments.
+func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments int) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context
 	if d.object == nil {
 		return nil, c.err(op, uverbs.ErrClosed)
 	}
-	if entries < 1 || entries > maxEntries || segments < 0 || segments > maxEntries || limit < 0 || limit > entries {
+	if entries < 1 || entries > maxEntries || segments < 0 || segments > maxEntries {
 		return nil, c.err(op, unix.EINVAL)
 	}
 	var pin goruntime.Pinner
 	defer pin.Unpin()
-	request := &sharedRequest{user: uintptr(user), limits: sharedLimits{entries: uint32(entries), segments: uint32(segments)}}
+	request := &sharedRequest{limits: sharedLimits{entries: uint32(entries), segments: uint32(segments)}}
 	pin.Pin(request)
 	o, err := begin[sharedObject](c, op, c.library.createSRQ, addressOf(d.object), addressOf(request), 0, 0, 0)
 	if err != nil {
@@ -44,13 +42,8 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 	s.receives = newReceiveList(s.Segments, c.isSIW())
 	held.Store(s, nil)
 	if s.capacity < entries || s.Segments < segments {
-		err = c.err(op, nonsense("%d entries of %d segments in place of %d of %d", s.capacity, s.Segments, entries, segments))
-	} else if limit > 0 {
-		err = s.SetLimit(limit) // because ibv_create_srq ignores a limit
-	}
-	if err != nil {
 		_ = s.Close()
-		return nil, err
+		return nil, c.err(op, nonsense("%d entries of %d segments in place of %d of %d", s.capacity, s.Segments, entries, segments))
 	}
 	return s, nil
 }
@@ -65,20 +58,6 @@ func (s *SharedReceiveQueue) PostReceives(list []uverbs.ReceiveRequest) (int, er
 		return 0, s.context.err("post receives", uverbs.ErrClosed)
 	}
 	return s.receives.post(s.context, s.context.object.postShared, addressOf(s.object), list)
-}
-
-// SetLimit requests another event. The device reports this event when fewer than limit receives are
-// left.
-func (s *SharedReceiveQueue) SetLimit(limit int) error {
-	const op = "set limit"
-	if s.object == nil {
-		return s.context.err(op, uverbs.ErrClosed)
-	}
-	var pin goruntime.Pinner
-	defer pin.Unpin()
-	request := &sharedLimits{limit: uint32(limit)}
-	pin.Pin(request)
-	return s.context.err(op, status(call(s.context.library.modifySRQ, addressOf(s.object), addressOf(request), sharedLimitBit, 0, 0)))
 }
 
 // Close destroys the queue. The error is EBUSY while a queue pair uses the queue.

@@ -121,7 +121,7 @@ func (c *Credentials) AppendProof(head, request, reply []byte) []byte {
 func (c *Credentials) OpenProof(message, request, reply []byte) error {
 	at := len(message) - ProofSize
 	if at < 0 || !hmac.Equal(message[at:], c.tag(message[:at], kindProof, 0, request[:Size], reply[:Size])) {
-		return refuse(Auth, "the first message does not prove that the request was not recorded")
+		return refuse(Auth, "the first message has no valid proof; the request may be a replay")
 	}
 	return nil
 }

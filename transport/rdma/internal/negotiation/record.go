@@ -152,19 +152,19 @@ func parse(b []byte) Record {
 // records, and the length.
 func checkFrame(b []byte, k kind, size int) error {
 	if len(b) < 4 {
-		return refuse(BadLength, "%d bytes of private data are no record", len(b))
+		return refuse(BadLength, "the private data has %d bytes, too few for a record", len(b))
 	}
 	if got := binary.BigEndian.Uint16(b); got != magic {
-		return refuse(BadLength, "private data starts with %#04x, a record with %#04x", got, magic)
+		return refuse(BadLength, "the private data starts with %#04x; a record starts with %#04x", got, magic)
 	}
 	if major := b[2] >> 4; major < majorMin || major > majorMax {
 		return refuse(Version, "the record has version %d.%d", major, b[2]&0x0F)
 	}
 	if got := kind(b[3] >> 4); got != k {
-		return refuse(BadLength, "a record of type %d came where type %d is due", got, k)
+		return refuse(BadLength, "the record has type %d, and type %d is expected", got, k)
 	}
 	if got := int(b[3]&0x0F) * 4; got != size || len(b) < size {
-		return refuse(BadLength, "a record says %d bytes, %d are due and %d came", got, size, len(b))
+		return refuse(BadLength, "the record has %d bytes according to its header, %d bytes are expected, and %d bytes were received", got, size, len(b))
 	}
 	return nil
 }

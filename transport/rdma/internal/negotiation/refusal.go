@@ -56,7 +56,7 @@ type UnprovenError struct {
 // Error returns a text with the reason in the refusal, and the remedy for the case that the peer
 // has written the refusal.
 func (e *UnprovenError) Error() string {
-	return fmt.Sprintf("refused (%v) by something that does not prove that it is the peer: if it is, %s", e.Reason, e.Reason.Remedy())
+	return fmt.Sprintf("refused (%v), without a valid proof that the refusal is from the peer; if it is from the peer: %s", e.Reason, e.Reason.Remedy())
 }
 
 // RejectOf returns the Reject for a request whose processing failed with err. If err is not a

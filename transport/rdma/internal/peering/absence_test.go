@@ -77,6 +77,37 @@ func TestAbsenceIsInARow(t *testing.T) {
 	}
 }
 
+// TestOwnStopIsNoAbsence stops this process after some refusals. The test checks that these refusals do not count
+// any more, because the peer may have begun to listen and ended its refusals during the stop.
+func TestOwnStopIsNoAbsence(t *testing.T) {
+	for name, stop := range map[string]func(c *caller){
+		"in an attempt": func(c *caller) { c.fail(time.Minute, peering.Absent) },
+		"between two attempts": func(c *caller) {
+			conn := c.conn
+			c.conn = peering.Conn{}
+			c.step(peering.Event{Kind: peering.Lost, Conn: conn, Contact: peering.Absent, Err: errBroken})
+			c.now += time.Minute
+			c.dial()
+			c.fail(0, peering.Absent)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCaller(t, false)
+			for range 3 {
+				c.fail(0, peering.Absent)
+			}
+			stop(c)
+			require.Empty(t, c.said)
+			began := c.now
+			for len(c.said) == 0 {
+				c.fail(0, peering.Absent)
+			}
+			require.ErrorIs(t, c.said[0].Err, peering.ErrAbsent)
+			require.GreaterOrEqual(t, c.now, began+time.Second, "the peer had time to listen")
+		})
+	}
+}
+
 // TestAbsentPeerThatWasMet checks that a peer that was connected and is absent now is given up after a few
 // attempts. Such a peer has died, because a peer that ends in order sends BYE. A restarted peer that has not
 // accepted a connection yet is not given up so early.

@@ -54,7 +54,8 @@
 //   - If the host of a Supervised peer accepts TCP connections and the rank does not answer, the
 //     peer was stopped, and attempts continue. If the peer refuses TCP connections, or its host has
 //     accepted none of them, the limits above apply. The Contact of a Lost attempt distinguishes the
-//     cases. Time in which this side was stopped does not count towards Config.GiveUp. The machine
+//     cases. Time in which this side was stopped does not count towards Config.GiveUp, and TCP
+//     connections that were refused before the stop do not count towards Config.Absence. The machine
 //     detects such a stop by a Step that comes more than 1 s late.
 //
 // Attempt numbers and incarnations are compared as serial numbers mod 2^16 (RFC 1982). Because of

@@ -144,13 +144,14 @@ const stopMin = time.Second
 
 // wake detects by a late Step that this process was stopped, or did not get a processor, while it
 // waited for a connection. The duration of the stop is not counted against the peer, because the
-// peer may have answered in the meantime. So wake adds the lateness to since and giveUp, and leaves
-// time for at least one more attempt.
+// peer may have answered in the meantime. So wake adds the lateness to since and giveUp, leaves
+// time for at least one more attempt, and counts the attempts that find that nothing listens anew.
 func (m *Machine) wake(now time.Duration) {
 	at, ok := m.Deadline()
 	if late := now - at; ok && m.wanted && late > stopMin {
 		m.since += late
 		m.giveUp = max(m.giveUp+late, now+m.config.Attempt)
+		m.absent = 0
 	}
 }
 
@@ -182,7 +183,7 @@ func (m *Machine) tick(now time.Duration, out []Action) []Action {
 	case m.phase == waiting && now >= m.giveUp && m.config.Supervised && m.silent:
 		return m.persist(now, out)
 	case m.phase == waiting && now >= m.giveUp:
-		return m.finish(down, fmt.Errorf("no connection within %v: %w", m.config.GiveUp, m.cause), out)
+		return m.finish(down, fmt.Errorf("no connection within %v: %w", (m.giveUp-m.since).Round(time.Millisecond), m.cause), out)
 	case m.phase == waiting:
 		return m.dial(now, out)
 	case m.phase == closing:

@@ -63,7 +63,7 @@ func (id *ID) Attributes(next State) (Attributes, error) {
 	body, answer := words(make([]byte, attributesSize)), words(make([]byte, qpSize))
 	body.put32(attributesState, uint32(next))
 	err := id.do("query queue pair attributes", attributesID, &Command{
-		Number: commandAttributes, Body: body, Memory: answer, Pointer: attributesResponse, Answers: true,
+		Number: commandAttributes, Body: body, Memory: answer, Pointer: attributesResponse,
 	})
 	if err != nil {
 		return Attributes{}, err

@@ -40,7 +40,7 @@ func (c *Channel) Create(context any) (*ID, error) {
 	body.put16(createSpace, spaceTCP)
 	body[createType] = queuePairRC
 	answer := words(make([]byte, createdSize))
-	err := c.driver.Do(&Command{Number: commandCreate, Body: body, Memory: answer, Pointer: createResponse, Answers: true})
+	err := c.driver.Do(&Command{Number: commandCreate, Body: body, Memory: answer, Pointer: createResponse})
 	if err != nil {
 		c.forget(id)
 		return nil, &Error{Op: "create", Err: err}
@@ -84,7 +84,7 @@ func (c *Channel) Next(e *Event) (bool, error) {
 	var body [nextSize]byte
 	for {
 		clear(c.answer[:])
-		err := c.driver.Do(&Command{Number: commandEvent, Body: body[:], Memory: c.answer[:], Pointer: nextResponse, Answers: true})
+		err := c.driver.Do(&Command{Number: commandEvent, Body: body[:], Memory: c.answer[:], Pointer: nextResponse})
 		switch {
 		case errors.Is(err, unix.EAGAIN):
 			return false, nil

@@ -22,13 +22,10 @@ type Command struct {
 	Number uint32
 	// Body contains the bytes of the command after the header.
 	Body []byte
-	// Memory receives the answer, or contains the value of an option. Memory is empty if the
-	// command has no answer and no option. The driver writes the address of Memory into its copy of
-	// Body, at the offset Pointer.
+	// Memory receives the answer. Memory is empty if the command has no answer. The driver writes
+	// the address of Memory into its copy of Body, at the offset Pointer.
 	Memory  []byte
 	Pointer int
-	// Answers is true if Memory receives the answer.
-	Answers bool
 }
 
 // words reads and writes the numbers of a command in the byte order of this machine.

@@ -21,7 +21,6 @@ func TestDeviceResolves(t *testing.T) {
 			a, err := listener.Addresses()
 			require.NoError(t, err)
 			require.Equal(t, guidOf(t), fmt.Sprintf("%016x", a.NodeGUID))
-			require.EqualValues(t, 1, a.Port)
 			id := active.resolved(at)
 			a, err = id.Addresses()
 			require.NoError(t, err)
@@ -29,9 +28,6 @@ func TestDeviceResolves(t *testing.T) {
 			require.Equal(t, at, a.Destination)
 			require.Equal(t, ip, a.Source.Addr())
 			require.NotZero(t, a.Source.Port())
-			p, err := id.Path()
-			require.NoError(t, err)
-			require.NotEqual(t, [16]byte{}, p.SGID)
 			attributes, err := id.Attributes(rdmacm.StateInit)
 			require.NoError(t, err)
 			require.Equal(t, rdmacm.StateInit, attributes.State)
@@ -71,15 +67,11 @@ func TestDeviceNotReached(t *testing.T) {
 	require.ErrorIs(t, id.ResolveRoute(time.Second), unix.EINVAL)
 }
 
-// TestDeviceOptions sets all options.
-func TestDeviceOptions(t *testing.T) {
+// TestDeviceAddressInUse checks that the address of a listener cannot be bound again.
+func TestDeviceAddressInUse(t *testing.T) {
 	ip := device(t)
 	s := newSide(t)
 	id := s.create()
-	require.NoError(t, id.SetTypeOfService(0x20))
-	require.NoError(t, id.SetReuseAddress(true))
-	require.NoError(t, id.SetFamilyOnly(true))
-	require.NoError(t, id.SetAckTimeout(14))
 	require.NoError(t, id.Bind(netip.AddrPortFrom(ip, 0)))
 	require.NoError(t, id.Listen(0))
 	other := s.create()

@@ -52,9 +52,6 @@ func (u *ucma) Do(c *rdmacm.Command) error {
 	if c.Number != next {
 		seen := *c
 		seen.Body = append([]byte{}, c.Body...)
-		if !c.Answers {
-			seen.Memory = append([]byte{}, c.Memory...)
-		}
 		u.seen = append(u.seen, seen)
 	}
 	switch err := u.errors[c.Number]; {

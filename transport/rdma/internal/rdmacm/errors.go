@@ -47,7 +47,7 @@ func (e *Error) hint() string {
 	case errors.Is(e.Err, unix.EACCES):
 		return "the process has changed its credentials since it opened the device"
 	case errors.Is(e.Err, unix.ENODEV) && (e.Op == "bind" || e.Op == "resolve address"):
-		return "no RDMA device has or reaches the address; rdma link lists them"
+		return "no RDMA device has this address or a route to it; the command rdma link lists the devices"
 	case errors.Is(e.Err, unix.EINVAL) && e.Op == "connect":
 		return "no such queue pair, too much private data, or depths beyond the device's"
 	case errors.Is(e.Err, unix.ENXIO):

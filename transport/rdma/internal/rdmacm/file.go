@@ -53,9 +53,7 @@ func (f *file) Do(c *Command) error {
 	w := words(text)
 	w.put32(headerCommand, c.Number)
 	w.put16(headerIn, uint16(len(c.Body)))
-	if c.Answers {
-		w.put16(headerOut, uint16(len(c.Memory)))
-	}
+	w.put16(headerOut, uint16(len(c.Memory)))
 	copy(text[headerSize:], c.Body)
 	if len(c.Memory) > 0 {
 		release := pin(text[headerSize+c.Pointer:], c.Memory)

@@ -36,18 +36,12 @@ func TestFile(t *testing.T) {
 	answer := make([]byte, 4)
 	body := make([]byte, 24)
 	body[0] = 0xaa
-	require.NoError(t, f.Do(&Command{Number: 0, Body: body, Memory: answer, Pointer: 8, Answers: true}))
+	require.NoError(t, f.Do(&Command{Number: 0, Body: body, Memory: answer, Pointer: 8}))
 	require.Zero(t, interruptions)
 	b := heard()
 	require.Len(t, b, 32)
 	require.EqualValues(t, uintptr(unsafe.Pointer(&answer[0])), binary.NativeEndian.Uint64(b[8+8:]))
 	require.Equal(t, []byte{0, 0, 0, 0, 24, 0, 4, 0, 0xaa}, b[:9])
-
-	value := []byte{7}
-	require.NoError(t, f.Do(&Command{Number: 14, Body: make([]byte, 24), Memory: value, Pointer: 0}))
-	b = heard()
-	require.Equal(t, []byte{14, 0, 0, 0, 24, 0, 0, 0}, b[:8]) // the command has no answer
-	require.EqualValues(t, uintptr(unsafe.Pointer(&value[0])), binary.NativeEndian.Uint64(b[8:]))
 
 	require.NoError(t, f.Do(&Command{Number: 10, Body: []byte{9, 0, 0, 0}}))
 	require.Equal(t, []byte{10, 0, 0, 0, 4, 0, 0, 0, 9, 0, 0, 0}, heard())

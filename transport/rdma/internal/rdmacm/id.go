@@ -54,7 +54,7 @@ func (id *ID) Destroy() (events uint32, err error) {
 	id.destroyed = true
 	body, answer := words(make([]byte, destroySize)), words(make([]byte, destroyedSize))
 	body.put32(destroyID, id.number)
-	err = id.channel.driver.Do(&Command{Number: commandDestroy, Body: body, Memory: answer, Pointer: destroyResponse, Answers: true})
+	err = id.channel.driver.Do(&Command{Number: commandDestroy, Body: body, Memory: answer, Pointer: destroyResponse})
 	if err != nil {
 		return 0, &Error{Op: "destroy", ID: id.uid, Err: err}
 	}

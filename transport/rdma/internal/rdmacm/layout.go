@@ -9,7 +9,6 @@ const (
 	commandCreate       = 0
 	commandDestroy      = 1
 	commandResolveRoute = 4
-	commandQueryRoute   = 5
 	commandConnect      = 6
 	commandListen       = 7
 	commandAccept       = 8
@@ -17,7 +16,6 @@ const (
 	commandDisconnect   = 10
 	commandAttributes   = 11
 	commandEvent        = 12
-	commandSetOption    = 14
 	commandNotify       = 15
 	commandQuery        = 19
 	commandBind         = 20
@@ -112,13 +110,6 @@ const (
 	nextResponse = 0 // struct rdma_ucm_get_event
 	nextSize     = 8
 
-	optionValue  = 0 // struct rdma_ucm_set_option
-	optionID     = 8
-	optionLevel  = 12
-	optionName   = 16
-	optionLength = 20
-	optionSize   = 24
-
 	queryResponse = 0 // struct rdma_ucm_query
 	queryID       = 8
 	queryOption   = 12
@@ -138,33 +129,11 @@ const (
 // struct rdma_ucm_query_addr_resp.
 const (
 	addressesGUID            = 0
-	addressesPort            = 8
-	addressesPKey            = 10
 	addressesSourceSize      = 12
 	addressesDestinationSize = 14
 	addressesSource          = 16
 	addressesDestination     = 144
-	addressesDevice          = 272
 	addressesSize            = 280
-)
-
-// struct rdma_ucm_query_route_resp and, within it, struct ib_user_path_rec.
-const (
-	pathsFirst  = 8
-	pathsNumber = 192
-	pathsSize   = 208
-
-	pathDGID         = 0
-	pathSGID         = 16
-	pathFlowLabel    = 40
-	pathMTU          = 48
-	pathPKey         = 52
-	pathHopLimit     = 54
-	pathTrafficClass = 55
-	pathServiceLevel = 57
-	pathRate         = 60
-	pathLifeTime     = 62
-	pathSize         = 64
 )
 
 // struct ib_uverbs_qp_attr and, within it, struct ib_uverbs_ah_attr.
@@ -207,12 +176,6 @@ const (
 	spaceTCP     = 0x106 // RDMA_PS_TCP
 	queuePairRC  = 2     // IB_QPT_RC
 	queryAddress = 0     // RDMA_USER_CM_QUERY_ADDR
-
-	levelID            = 0 // RDMA_OPTION_ID
-	optionTOS          = 0 // RDMA_OPTION_ID_TOS
-	optionReuseAddress = 1 // RDMA_OPTION_ID_REUSEADDR
-	optionFamilyOnly   = 2 // RDMA_OPTION_ID_AFONLY
-	optionAckTimeout   = 3 // RDMA_OPTION_ID_ACK_TIMEOUT
 
 	eventCommunicationEstablished = 4 // IB_EVENT_COMM_EST
 )

@@ -84,7 +84,7 @@ func (p place) unavailable(err error) *UnavailableError {
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
 		u.Have, u.Need, u.Remedy = "the file without its driver", "the kernel module rdma_ucm", "modprobe rdma_ucm"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		u.Have, u.Need, u.Remedy = "no descriptor left", "one descriptor", "ulimit -n"
+		u.Have, u.Need, u.Remedy = "no descriptor left", "one descriptor", "raise the limit of open files (ulimit -n, or sysctl fs.file-max for all processes)"
 	case loaded == nil:
 		u.Have = "the module rdma_ucm, but no such file"
 		u.Remedy = "run the container with --device " + p.device + ", or let udev make it"
@@ -101,7 +101,7 @@ func (p place) unavailable(err error) *UnavailableError {
 func (p place) owner() string {
 	info, err := os.Stat(p.device)
 	if err != nil {
-		return "a directory that may not be entered"
+		return "a directory without search permission"
 	}
 	s := fmt.Sprintf("mode %v", info.Mode().Perm())
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {

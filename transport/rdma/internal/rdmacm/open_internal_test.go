@@ -25,7 +25,7 @@ func TestOpenSaysWhatHelps(t *testing.T) {
 		{"no driver behind it", unix.ENODEV, true, true, "no such device: there is the file without its driver"},
 		{"not in the group", unix.EACCES, true, true, "permission denied: there is mode -rw-r-----, user "},
 		{"not in the container", unix.EPERM, true, true, "there is a device cgroup that forbids it; needed is a container that has the device: run the container with --device "},
-		{"no descriptors", unix.EMFILE, true, true, "there is no descriptor left; needed is one descriptor: ulimit -n"},
+		{"no descriptors", unix.EMFILE, true, true, "there is no descriptor left; needed is one descriptor: raise the limit of open files (ulimit -n, "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -177,9 +177,9 @@ func (j *Judge) String() string {
 	}
 	total := max(j.carried[Main]+j.carried[Side], 1)
 	if j.together <= j.alone*j.gain {
-		return fmt.Sprintf("does not pay: %s alone, %s together", speed(j.alone), speed(j.together))
+		return fmt.Sprintf("not used, too little gain: %s without it, %s with it", speed(j.alone), speed(j.together))
 	}
-	return fmt.Sprintf("%d%% there: %s alone, %s together", 100*j.carried[Side]/total, speed(j.alone), speed(j.together))
+	return fmt.Sprintf("carries %d%% of the bytes: %s without it, %s with it", 100*j.carried[Side]/total, speed(j.alone), speed(j.together))
 }
 
 func speed(rate float64) string { return fmt.Sprintf("%.0f MB/s", rate/1e6) }

@@ -58,9 +58,6 @@ func (t *Transfer) Left() int {
 	return n
 }
 
-// Held reports whether parts wait for Release.
-func (t *Transfer) Held() bool { return len(t.held) > 0 }
-
 // Next returns the next part to post. The argument most is the maximum length of this part. The
 // part is empty if no bytes are left to post.
 func (t *Transfer) Next(most int) Part {

@@ -2,27 +2,25 @@ package uverbs
 
 // The numbers of commands (enum ib_uverbs_write_cmds, rdma/ib_user_verbs.h).
 const (
-	cmdGetContext       = 0
-	cmdQueryDevice      = 1
-	cmdQueryPort        = 2
-	cmdAllocPD          = 3
-	cmdDeallocPD        = 4
-	cmdRegMR            = 9
-	cmdDeregMR          = 13
-	cmdCreateChannel    = 17
-	cmdCreateCQ         = 18
-	cmdDestroyCQ        = 20
-	cmdRequestNotify    = 23
-	cmdCreateQP         = 24
-	cmdQueryQP          = 25
-	cmdModifyQP         = 26
-	cmdDestroyQP        = 27
-	cmdPostSend         = 28
-	cmdCreateSRQ        = 32
-	cmdModifySRQ        = 33
-	cmdDestroySRQ       = 35
-	queuePairTypeRC     = 2 // IBV_QPT_RC
-	sharedQueueLimitBit = 2 // IB_SRQ_LIMIT
+	cmdGetContext    = 0
+	cmdQueryDevice   = 1
+	cmdQueryPort     = 2
+	cmdAllocPD       = 3
+	cmdDeallocPD     = 4
+	cmdRegMR         = 9
+	cmdDeregMR       = 13
+	cmdCreateChannel = 17
+	cmdCreateCQ      = 18
+	cmdDestroyCQ     = 20
+	cmdRequestNotify = 23
+	cmdCreateQP      = 24
+	cmdQueryQP       = 25
+	cmdModifyQP      = 26
+	cmdDestroyQP     = 27
+	cmdPostSend      = 28
+	cmdCreateSRQ     = 32
+	cmdDestroySRQ    = 35
+	queuePairTypeRC  = 2 // IBV_QPT_RC
 )
 
 // header is the first field of every command (struct ib_uverbs_cmd_hdr). inWords and outWords are
@@ -285,15 +283,6 @@ type sharedRequest struct {
 
 // sharedAnswer is struct ib_uverbs_create_srq_resp.
 type sharedAnswer struct{ handle, entries, segments, number uint32 }
-
-// limitRequest is struct ib_uverbs_modify_srq.
-type limitRequest struct {
-	_       header
-	handle  uint32
-	mask    uint32
-	entries uint32
-	limit   uint32
-}
 
 // doorbellRequest is struct ib_uverbs_post_send. It contains no work requests. The work requests
 // are in the mapped send queue.

@@ -15,7 +15,7 @@ import (
 func TestTruncatedAnswers(t *testing.T) {
 	create := map[uint32]func(c *Context, d *ProtectionDomain, cq *CompletionQueue) (closer, int, error){
 		cmdCreateCQ: func(c *Context, _ *ProtectionDomain, _ *CompletionQueue) (closer, int, error) {
-			q, err := c.NewCompletionQueue(3, nil, 1)
+			q, err := c.NewCompletionQueue(3, nil)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -33,7 +33,7 @@ func TestTruncatedAnswers(t *testing.T) {
 			return q, min(q.Granted.Sends, q.Granted.Receives), nil
 		},
 		cmdCreateSRQ: func(_ *Context, d *ProtectionDomain, _ *CompletionQueue) (closer, int, error) {
-			s, err := d.NewSharedReceiveQueue(3, 2, 1, 1)
+			s, err := d.NewSharedReceiveQueue(3, 2)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -45,7 +45,7 @@ func TestTruncatedAnswers(t *testing.T) {
 			t.Helper()
 			d, err := c.NewProtectionDomain()
 			require.NoError(t, err)
-			cq, err := c.NewCompletionQueue(3, nil, 1)
+			cq, err := c.NewCompletionQueue(3, nil)
 			require.NoError(t, err)
 			objects, mapped, wrong := k.objects, k.mapped, 0
 			for cut := range len(k.answers[command]) + 1 {
@@ -89,7 +89,7 @@ func TestHeadersThatAreWrong(t *testing.T) {
 	} {
 		c, k := fakeDevice(rxe{})
 		breakIt(at[rxeIndices](k.queues[cqOffset], 0))
-		_, err := c.NewCompletionQueue(3, nil, 1)
+		_, err := c.NewCompletionQueue(3, nil)
 		require.ErrorIs(t, err, ErrAnswer, name)
 		require.Zero(t, k.mapped)
 		require.Zero(t, k.objects)
@@ -128,9 +128,9 @@ func TestSmallerQueues(t *testing.T) {
 			require.ErrorIs(t, err, ErrAnswer)
 			require.Equal(t, 1, k.objects)
 		}
-		_, err = c.NewCompletionQueue(5, nil, 1)
+		_, err = c.NewCompletionQueue(5, nil)
 		require.ErrorIs(t, err, ErrAnswer)
-		_, err = d.NewSharedReceiveQueue(5, 2, 0, 1)
+		_, err = d.NewSharedReceiveQueue(5, 2)
 		require.ErrorIs(t, err, ErrAnswer)
 	})
 }
@@ -215,7 +215,9 @@ func TestOpenErrors(t *testing.T) {
 	require.ErrorContains(t, err, "(rxe, version 3)")
 	_, err = Open(&Device{Name: "rxe0", Driver: DriverRXE, ABI: 2, File: "dev/infiniband/uverbs99"})
 	require.ErrorIs(t, err, unix.ENOENT)
-	require.Contains(t, (&PermissionError{File: "/dev/infiniband/uverbs0", Err: unix.EACCES}).Error(), "/dev/infiniband/uverbs0: permission denied: ")
+	require.Contains(t, (&PermissionError{File: "/dev/infiniband/uverbs0", Err: unix.EACCES}).Error(), "/dev/infiniband/uverbs0: permission denied: the file needs to be readable")
+	require.EqualError(t, &PermissionError{File: "/dev/infiniband/uverbs0", Err: unix.EPERM},
+		"/dev/infiniband/uverbs0: operation not permitted: the container does not have the device: run it with --device /dev/infiniband/uverbs0")
 
 	k := &fakeKernel{refused: map[uint32]error{cmdGetContext: unix.EIO}}
 	_, err = open(&Device{Name: "siw0"}, k, siw{})
@@ -237,7 +239,7 @@ func TestWhatCannotBeClosedStaysPinned(t *testing.T) {
 			require.NoError(t, err)
 			r, err := d.Register(make([]byte, 1<<16), AccessLocalWrite)
 			require.NoError(t, err)
-			cq, err := c.NewCompletionQueue(3, nil, 0)
+			cq, err := c.NewCompletionQueue(3, nil)
 			require.NoError(t, err)
 			q, err := c.NewQueuePair(&QueuePairConfig{Domain: d, Sends: cq, Receives: cq, Capacity: Capacity{Sends: 1, Receives: 1}})
 			require.NoError(t, err)

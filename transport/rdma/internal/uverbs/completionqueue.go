@@ -1,10 +1,6 @@
 package uverbs
 
-import (
-	"encoding/binary"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // Channel is a completion channel. An armed completion queue puts an event into it at the next
 // completion (see CompletionQueue.Arm).
@@ -31,15 +27,14 @@ func (c *Context) NewChannel() (*Channel, error) {
 // channel owns the descriptor.
 func (ch *Channel) FD() int { return ch.fd }
 
-// Next takes an event and returns the User value of the completion queue. Next returns false if
-// there is no event.
-func (ch *Channel) Next() (user uint64, ok bool, err error) {
+// Next takes an event. It returns false if there is no event.
+func (ch *Channel) Next() (bool, error) {
 	var b [8]byte // struct ib_uverbs_comp_event_desc
 	n, err := readEvent(ch.fd, b[:])
 	if n == 0 || err != nil {
-		return 0, false, ch.context.err("read completion channel", err)
+		return false, ch.context.err("read completion channel", err)
 	}
-	return binary.NativeEndian.Uint64(b[:]), true, nil
+	return true, nil
 }
 
 // Close closes the channel. Its completion queues report no more events.
@@ -57,13 +52,12 @@ type CompletionQueue struct {
 
 // NewCompletionQueue makes a queue. The argument entries is the minimum number of completions for
 // which the queue has room. channel may be nil.
-// Channel.Next and Context.NextEvent return user in the events of this queue.
-func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
+func (c *Context) NewCompletionQueue(entries int, channel *Channel) (*CompletionQueue, error) {
 	const op = "create completion queue"
 	if entries < 1 || entries > maxEntries {
 		return nil, c.err(op, unix.EINVAL)
 	}
-	request := completionsRequest{user: user, entries: uint32(entries), channel: -1}
+	request := completionsRequest{entries: uint32(entries), channel: -1}
 	if channel != nil {
 		request.channel = int32(channel.fd)
 	}
@@ -91,18 +85,13 @@ func (q *CompletionQueue) Capacity() int { return q.queue.capacity() }
 // Poll moves completions from the queue to out and returns their number. It makes no system call.
 func (q *CompletionQueue) Poll(out []Completion) int { return q.queue.poll(out) }
 
-// Arm requests one event in the channel. The event follows at the next completion. If solicitedOnly
-// is true, the event follows at the next completion that is solicited or reports an error. No event
+// Arm requests one event in the channel. The event follows at the next completion. No event
 // follows for completions that are already in the queue, so the caller has to Poll after Arm.
-func (q *CompletionQueue) Arm(solicitedOnly bool) error {
-	if q.queue.arm(solicitedOnly) {
+func (q *CompletionQueue) Arm() error {
+	if q.queue.arm() {
 		return nil
 	}
-	request := notifyRequest{handle: q.handle}
-	if solicitedOnly {
-		request.solicitedOnly = 1
-	}
-	return tellKernel(q.context, "arm completion queue", cmdRequestNotify, &request)
+	return tellKernel(q.context, "arm completion queue", cmdRequestNotify, &notifyRequest{handle: q.handle})
 }
 
 // Close destroys the queue. It fails with EBUSY while a queue pair uses the queue.

@@ -94,18 +94,11 @@ func (closedKernel) close() error                        { return ErrClosed }
 
 // Attributes are the limits of a device.
 type Attributes struct {
-	Vendor, Part                        uint32
-	MaxRegion                           uint64
-	MaxQueuePairs, MaxWork, MaxSegments int
-	MaxReadSegments                     int
-	MaxCompletionQueues, MaxCompletions int
-	MaxRegions, MaxDomains              int
-	MaxReadsIn, MaxReadsOut             int
-	MaxSharedQueues, MaxSharedWork      int
-	MaxSharedSegments                   int
-	Ports                               int
-	Atomics                             bool
-	ImageGUID                           uint64
+	MaxWork, MaxSegments, MaxReadSegments int
+	MaxCompletions                        int
+	MaxReadsIn, MaxReadsOut               int
+	MaxSharedQueues, MaxSharedWork        int
+	Atomics                               bool
 }
 
 // Attributes queries the limits of the device.
@@ -116,35 +109,20 @@ func (c *Context) Attributes() (Attributes, error) {
 	}
 	limit := func(n uint32) int { return int(min(n, 1<<31-1)) }
 	got := Attributes{
-		Vendor: a.vendor, Part: a.part, MaxRegion: a.maxRegion, ImageGUID: a.imageGUID,
-		MaxQueuePairs: limit(a.maxQP), MaxWork: limit(a.maxQPWork), MaxSegments: limit(a.maxSegments), MaxReadSegments: limit(a.maxReadSegments),
-		MaxCompletionQueues: limit(a.maxCQ), MaxCompletions: limit(a.maxCQEntries), MaxRegions: limit(a.maxMR), MaxDomains: limit(a.maxPD),
-		MaxReadsIn: limit(a.maxReadsIn), MaxReadsOut: limit(a.maxReadsOut),
-		MaxSharedQueues: limit(a.maxSRQ), MaxSharedWork: limit(a.maxSRQWork), MaxSharedSegments: limit(a.maxSRQSegments),
-		Ports: int(a.ports), Atomics: a.atomics != 0,
+		MaxWork: limit(a.maxQPWork), MaxSegments: limit(a.maxSegments), MaxReadSegments: limit(a.maxReadSegments),
+		MaxCompletions: limit(a.maxCQEntries), MaxReadsIn: limit(a.maxReadsIn), MaxReadsOut: limit(a.maxReadsOut),
+		MaxSharedQueues: limit(a.maxSRQ), MaxSharedWork: limit(a.maxSRQWork), Atomics: a.atomics != 0,
 	}
-	if got.MaxQueuePairs == 0 || got.MaxWork == 0 || got.MaxSegments == 0 || got.MaxCompletions == 0 || got.Ports == 0 {
+	if a.maxQP == 0 || got.MaxWork == 0 || got.MaxSegments == 0 || got.MaxCompletions == 0 || a.ports == 0 {
 		return got, c.err("query device", nonsense("limits of zero: %+v", got))
 	}
 	return got, nil
 }
 
-// PortState is the state of a port (enum ib_port_state).
-type PortState uint8
-
-// PortActive is the state of a port whose link is up.
-const PortActive PortState = 4
-
 // PortAttributes are the attributes of a port.
 type PortAttributes struct {
-	State PortState
 	// MaxMessage is the length of the longest message in bytes.
 	MaxMessage uint32
-	// ActiveMTU is a value of enum ib_mtu, from 1 (256 bytes) to 5 (4096 bytes).
-	ActiveMTU uint8
-	LID       uint16
-	// Ethernet is true if the link layer is Ethernet (RoCE, iWARP) rather than InfiniBand.
-	Ethernet bool
 }
 
 // Port queries the attributes of a port. Ports are numbered from 1.
@@ -153,7 +131,7 @@ func (c *Context) Port(number int) (PortAttributes, error) {
 	if err := call(c, "query port", cmdQueryPort, &portRequest{port: uint8(number)}, &a, nil, nil); err != nil {
 		return PortAttributes{}, err
 	}
-	got := PortAttributes{State: PortState(a.state), MaxMessage: a.maxMessage, ActiveMTU: a.activeMTU, LID: a.lid, Ethernet: a.linkLayer == 2}
+	got := PortAttributes{MaxMessage: a.maxMessage}
 	if got.MaxMessage == 0 {
 		return got, c.err("query port", nonsense("messages of zero bytes"))
 	}
@@ -173,7 +151,6 @@ const (
 	EventPortActive           EventType = 9
 	EventPortError            EventType = 10
 	EventSharedQueueError     EventType = 14
-	EventSharedQueueLimit     EventType = 15
 	// EventLastReceive: a failed queue pair will consume no more shared receives, and all receives
 	// that it has consumed are complete.
 	EventLastReceive EventType = 16
@@ -182,7 +159,8 @@ const (
 // Event is an asynchronous event of a device, a port, a queue or a queue pair.
 type Event struct {
 	Type EventType
-	// Element is the user value of the queue or queue pair, or the number of the port.
+	// Element is the user value of the queue pair, or the number of the port. It has no meaning in other
+	// events.
 	Element uint64
 }
 

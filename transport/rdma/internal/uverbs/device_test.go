@@ -25,7 +25,6 @@ type bench struct {
 
 const (
 	allAccess  = uverbs.AccessLocalWrite | uverbs.AccessRemoteRead | uverbs.AccessRemoteWrite
-	queueUser  = 77
 	benchPages = 16
 )
 
@@ -43,7 +42,7 @@ func newBench(t *testing.T, access uverbs.Access) *bench {
 	b.channel, err = b.context.NewChannel()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.channel.Close()) })
-	b.queue, err = b.context.NewCompletionQueue(100, b.channel, queueUser)
+	b.queue, err = b.context.NewCompletionQueue(100, b.channel)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.queue.Close()) })
 	b.memory, err = unix.Mmap(-1, 0, benchPages*4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -86,7 +85,7 @@ func (b *bench) next(id uint64) uverbs.Completion {
 			b.log = append(b.log, out[:n]...)
 			continue
 		}
-		require.NoError(b, b.queue.Arm(false))
+		require.NoError(b, b.queue.Arm())
 		if n := b.queue.Poll(out[:]); n > 0 {
 			b.log = append(b.log, out[:n]...)
 			continue
@@ -98,10 +97,9 @@ func (b *bench) next(id uint64) uverbs.Completion {
 		}
 		require.NoError(b, err)
 		require.Equal(b, 1, n, "no completion of %d; have %+v", id, b.log)
-		user, ok, err := b.channel.Next()
+		ok, err := b.channel.Next()
 		require.NoError(b, err)
 		require.True(b, ok)
-		require.EqualValues(b, queueUser, user)
 	}
 }
 
@@ -113,8 +111,6 @@ func TestDeviceAttributes(t *testing.T) {
 	require.NoError(t, err)
 	p, err := b.context.Port(1)
 	require.NoError(t, err)
-	require.Equal(t, uverbs.PortActive, p.State)
-	require.Equal(t, 1, a.Ports)
 	require.Equal(t, 128, a.MaxReadsIn)
 	require.Equal(t, 128, a.MaxReadsOut)
 	all, err := b.context.Device.GIDs(1)
@@ -131,7 +127,6 @@ func TestDeviceAttributes(t *testing.T) {
 		require.Equal(t, 32, a.MaxSegments)
 		require.True(t, a.Atomics)
 		require.EqualValues(t, 8<<20, p.MaxMessage)
-		require.True(t, p.Ethernet)
 		require.Equal(t, "RoCE v2", all[len(all)-1].Kind)
 		require.Equal(t, "dummy0", all[len(all)-1].Interface)
 	}

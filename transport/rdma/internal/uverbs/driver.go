@@ -41,7 +41,7 @@ type completions interface {
 	poll(out []Completion) int
 	// arm requests an event in the channel at the next completion. It returns false if only a
 	// command to the kernel can request the event. In this case the caller has to send this command.
-	arm(solicitedOnly bool) bool
+	arm() bool
 	capacity() int
 }
 

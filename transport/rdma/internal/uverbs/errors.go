@@ -54,6 +54,9 @@ type PermissionError struct {
 
 // Error implements error.
 func (e *PermissionError) Error() string {
+	if errors.Is(e.Err, unix.EPERM) {
+		return fmt.Sprintf("%s: %v: the container does not have the device: run it with --device %s", e.File, e.Err, e.File)
+	}
 	return fmt.Sprintf("%s: %v: the file needs to be readable and writable, for instance by a group that the user is in (udev rule KERNEL==\"uverbs*\", MODE=\"0660\")", e.File, e.Err)
 }
 

@@ -152,7 +152,7 @@ func fakePair(t *testing.T, c *Context) (*CompletionQueue, *QueuePair) {
 	t.Helper()
 	d, err := c.NewProtectionDomain()
 	require.NoError(t, err)
-	cq, err := c.NewCompletionQueue(3, nil, 1)
+	cq, err := c.NewCompletionQueue(3, nil)
 	require.NoError(t, err)
 	q, err := c.NewQueuePair(&QueuePairConfig{
 		Domain: d, Sends: cq, Receives: cq, Capacity: Capacity{Sends: 3, Receives: 3, SendSegments: 2, ReceiveSegments: 2, Inline: 64},

@@ -49,7 +49,6 @@ var numbers = []struct {
 	{"IB_USER_VERBS_CMD_DESTROY_QP", cmdDestroyQP, 27},
 	{"IB_USER_VERBS_CMD_POST_SEND", cmdPostSend, 28},
 	{"IB_USER_VERBS_CMD_CREATE_SRQ", cmdCreateSRQ, 32},
-	{"IB_USER_VERBS_CMD_MODIFY_SRQ", cmdModifySRQ, 33},
 	{"IB_USER_VERBS_CMD_DESTROY_SRQ", cmdDestroySRQ, 35},
 	{"sizeof(struct ib_uverbs_send_wr)", sendRequestSize, 56},
 	{"sizeof(struct ib_uverbs_cmd_hdr)", int64(sizeOf[header]()), 8},

@@ -189,12 +189,6 @@ var commandLayouts = []layout{
 		{"max_sge", unsafe.Offsetof(sharedAnswer{}.segments), 8},
 		{"srqn", unsafe.Offsetof(sharedAnswer{}.number), 12},
 	}},
-	{"struct ib_uverbs_modify_srq", sizeOf[limitRequest](), 16, true, []field{
-		{"srq_handle", unsafe.Offsetof(limitRequest{}.handle), 0},
-		{"attr_mask", unsafe.Offsetof(limitRequest{}.mask), 4},
-		{"max_wr", unsafe.Offsetof(limitRequest{}.entries), 8},
-		{"srq_limit", unsafe.Offsetof(limitRequest{}.limit), 12},
-	}},
 	{"struct ib_uverbs_post_send", sizeOf[doorbellRequest](), 24, true, []field{
 		{"response", unsafe.Offsetof(doorbellRequest{}.response), 0},
 		{"qp_handle", unsafe.Offsetof(doorbellRequest{}.handle), 8},

@@ -19,24 +19,22 @@ type Mask uint32
 
 // The attributes.
 const (
-	MaskState        Mask = 1 << 0
-	MaskCurrentState Mask = 1 << 1
-	MaskAccess       Mask = 1 << 3
-	MaskPkeyIndex    Mask = 1 << 4
-	MaskPort         Mask = 1 << 5
-	MaskQkey         Mask = 1 << 6
-	MaskPath         Mask = 1 << 7 // IBV_QP_AV
-	MaskPathMTU      Mask = 1 << 8
-	MaskTimeout      Mask = 1 << 9
-	MaskRetries      Mask = 1 << 10
-	MaskRNRRetries   Mask = 1 << 11
-	MaskReceivePSN   Mask = 1 << 12
-	MaskReadsOut     Mask = 1 << 13
-	MaskRNRTimer     Mask = 1 << 15
-	MaskSendPSN      Mask = 1 << 16
-	MaskReadsIn      Mask = 1 << 17
-	MaskMigration    Mask = 1 << 18
-	MaskRemote       Mask = 1 << 20
+	MaskState      Mask = 1 << 0
+	MaskAccess     Mask = 1 << 3
+	MaskPkeyIndex  Mask = 1 << 4
+	MaskPort       Mask = 1 << 5
+	MaskQkey       Mask = 1 << 6
+	MaskPath       Mask = 1 << 7 // IBV_QP_AV
+	MaskPathMTU    Mask = 1 << 8
+	MaskTimeout    Mask = 1 << 9
+	MaskRetries    Mask = 1 << 10
+	MaskRNRRetries Mask = 1 << 11
+	MaskReceivePSN Mask = 1 << 12
+	MaskReadsOut   Mask = 1 << 13
+	MaskRNRTimer   Mask = 1 << 15
+	MaskSendPSN    Mask = 1 << 16
+	MaskReadsIn    Mask = 1 << 17
+	MaskRemote     Mask = 1 << 20
 )
 
 // Path is the address vector of the path to the peer (struct ibv_ah_attr).
@@ -60,14 +58,12 @@ type Path struct {
 // can also be made without a connection manager. In this case the two sides have to exchange the
 // values by other means.
 type PairAttributes struct {
-	Mask         Mask
-	State        State
-	CurrentState State
-	PathMTU      uint8
-	Migration    uint8
-	Qkey         uint32
-	ReceivePSN   uint32
-	SendPSN      uint32
+	Mask       Mask
+	State      State
+	PathMTU    uint8
+	Qkey       uint32
+	ReceivePSN uint32
+	SendPSN    uint32
 	// Remote is the number of the peer's queue pair.
 	Remote     uint32
 	Access     Access
@@ -94,8 +90,8 @@ func (q *QueuePair) Modify(a *PairAttributes) error {
 	}
 	return tellKernel(q.context, "modify queue pair", cmdModifyQP, &modifyRequest{
 		dest: d, handle: q.handle, mask: uint32(a.Mask), qkey: a.Qkey, receivePSN: a.ReceivePSN, sendPSN: a.SendPSN, remote: a.Remote,
-		access: uint32(a.Access), pkeyIndex: a.PkeyIndex, state: uint8(a.State), currentState: uint8(a.CurrentState), pathMTU: a.PathMTU,
-		migration: a.Migration, readsOut: a.ReadsOut, readsIn: a.ReadsIn, rnrTimer: a.RNRTimer, port: a.Port, timeout: a.Timeout,
+		access: uint32(a.Access), pkeyIndex: a.PkeyIndex, state: uint8(a.State), pathMTU: a.PathMTU,
+		readsOut: a.ReadsOut, readsIn: a.ReadsIn, rnrTimer: a.RNRTimer, port: a.Port, timeout: a.Timeout,
 		retries: a.Retries, rnrRetries: a.RNRRetries,
 	})
 }

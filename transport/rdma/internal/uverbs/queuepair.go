@@ -156,16 +156,14 @@ type SharedReceiveQueue struct {
 }
 
 // NewSharedReceiveQueue makes a queue. The argument entries is the minimum number of receives for
-// which the queue has room. When fewer than limit receives are left, the device reports one
-// EventSharedQueueLimit. If limit is 0, the device reports no event. The argument user is the value
-// of Event.Element in the events of the queue.
-func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
+// which the queue has room.
+func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments int) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context
-	if entries < 1 || entries > maxEntries || segments < 0 || segments > maxSegments || limit < 0 || limit > entries {
+	if entries < 1 || entries > maxEntries || segments < 0 || segments > maxSegments {
 		return nil, c.err(op, unix.EINVAL)
 	}
-	request := sharedRequest{user: user, domain: d.handle, entries: uint32(entries), segments: uint32(segments), limit: uint32(limit)}
+	request := sharedRequest{domain: d.handle, entries: uint32(entries), segments: uint32(segments)}
 	part := make([]byte, c.driver.rooms().shared)
 	var a sharedAnswer
 	if err := call(c, op, cmdCreateSRQ, &request, &a, nil, part); err != nil {
@@ -190,12 +188,6 @@ func (s *SharedReceiveQueue) Capacity() int { return s.queue.capacity() }
 // posted, the error is ErrFull or ErrRequest.
 func (s *SharedReceiveQueue) PostReceives(list []ReceiveRequest) (int, error) {
 	return s.queue.post(list)
-}
-
-// SetLimit requests another EventSharedQueueLimit. The device reports this event when fewer than
-// limit receives are left.
-func (s *SharedReceiveQueue) SetLimit(limit int) error {
-	return tellKernel(s.context, "set limit", cmdModifySRQ, &limitRequest{handle: s.handle, mask: sharedQueueLimitBit, limit: uint32(limit)})
 }
 
 // Close destroys the queue. It fails with EBUSY while a queue pair uses the queue.

@@ -67,7 +67,7 @@ func TestReceiveQueueWraps(t *testing.T) {
 			if isShared {
 				d, err := c.NewProtectionDomain()
 				require.NoError(t, err)
-				s, err := d.NewSharedReceiveQueue(3, 2, 1, 1)
+				s, err := d.NewSharedReceiveQueue(3, 2)
 				require.NoError(t, err)
 				post, capacity, offset = s.PostReceives, s.Capacity(), srqOffset
 			} else {
@@ -256,15 +256,13 @@ func TestArm(t *testing.T) {
 	c, k := fakeDevice(siw{})
 	cq, _ := fakePair(t, c)
 	commands := len(k.seen)
-	require.NoError(t, cq.Arm(false))
+	require.NoError(t, cq.Arm())
 	require.EqualValues(t, 3, at[siwNotify](k.queues[cqOffset], fakeEntries*32).flags)
-	require.NoError(t, cq.Arm(true))
-	require.EqualValues(t, 1, at[siwNotify](k.queues[cqOffset], fakeEntries*32).flags)
 	require.Len(t, k.seen, commands)
 
 	c, k = fakeDevice(rxe{})
 	cq, _ = fakePair(t, c)
-	require.NoError(t, cq.Arm(true))
+	require.NoError(t, cq.Arm())
 	last := k.seen[len(k.seen)-1]
-	require.Equal(t, words(cmdRequestNotify, 4, 4, 1), append(append([]byte(nil), last[:4]...), append([]byte{last[4], 0, 0, 0}, last[8:]...)...))
+	require.Equal(t, words(cmdRequestNotify, 4, 4, 0), append(append([]byte(nil), last[:4]...), append([]byte{last[4], 0, 0, 0}, last[8:]...)...))
 }

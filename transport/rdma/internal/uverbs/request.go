@@ -25,8 +25,7 @@ const (
 	FlagFence Flags = 1
 	// FlagSignalled makes the request generate a completion when it succeeds.
 	FlagSignalled Flags = 2
-	// FlagSolicited marks the peer's completion as solicited. CompletionQueue.Arm can request an
-	// event for solicited completions only.
+	// FlagSolicited marks the peer's completion as solicited.
 	FlagSolicited Flags = 4
 	// FlagInline makes the post copy the bytes of the segments into the work request. So the bytes
 	// need not be in a registered memory region.
@@ -107,12 +106,11 @@ type Completion struct {
 	Length uint32
 	// QueuePair is the number of the queue pair.
 	QueuePair uint32
-	// Immediate is valid if HasImmediate is true, and Invalidated if HasInvalidated is true. siw
-	// does not report which key was invalidated.
-	Immediate, Invalidated       uint32
-	Status                       Status
-	Op                           Completed
-	HasImmediate, HasInvalidated bool
+	// Immediate is valid if HasImmediate is true.
+	Immediate    uint32
+	Status       Status
+	Op           Completed
+	HasImmediate bool
 }
 
 // total is the length of all segments.

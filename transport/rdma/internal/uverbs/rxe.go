@@ -11,10 +11,9 @@ import (
 // At least one element is always free, so that the indices distinguish a full queue from an empty
 // queue.
 const (
-	rxeABI           = 2   // RXE_UVERBS_ABI_VERSION
-	rxeHeader        = 384 // sizeof(struct rxe_queue_buf)
-	rxeHasImmediate  = 2   // IB_WC_WITH_IMM
-	rxeHasInvalidate = 8   // IB_WC_WITH_INVALIDATE
+	rxeABI          = 2   // RXE_UVERBS_ABI_VERSION
+	rxeHeader       = 384 // sizeof(struct rxe_queue_buf)
+	rxeHasImmediate = 2   // IB_WC_WITH_IMM
 )
 
 // rxeIndices is the header of a queue, struct rxe_queue_buf.
@@ -322,9 +321,6 @@ func (q *rxeCompletions) poll(out []Completion) int {
 		if e.flags&rxeHasImmediate != 0 {
 			out[n].Immediate, out[n].HasImmediate = bigEndian(e.extra), true
 		}
-		if e.flags&rxeHasInvalidate != 0 {
-			out[n].Invalidated, out[n].HasInvalidated = e.extra, true
-		}
 		q.get = (q.get + 1) & q.mask
 	}
 	if n > 0 {
@@ -335,7 +331,7 @@ func (q *rxeCompletions) poll(out []Completion) int {
 
 // arm returns false, because only a command to the kernel can arm the queue. The kernel does not
 // keep this state in shared memory.
-func (q *rxeCompletions) arm(bool) bool { return false }
+func (q *rxeCompletions) arm() bool { return false }
 
 // rxeStatus converts the status of a completion (enum ib_wc_status).
 func rxeStatus(s uint32) Status {

@@ -294,12 +294,8 @@ func (q *siwCompletions) poll(out []Completion) int {
 
 // arm requests the event by a store to shared memory. The processor executes this store before the
 // loads of the polls that follow.
-func (q *siwCompletions) arm(solicitedOnly bool) bool {
-	flags := uint32(siwNotifySolicited | siwNotifyNext)
-	if solicitedOnly {
-		flags = siwNotifySolicited
-	}
-	atomic.StoreUint32(&q.notify.flags, flags)
+func (q *siwCompletions) arm() bool {
+	atomic.StoreUint32(&q.notify.flags, siwNotifySolicited|siwNotifyNext)
 	return true
 }
 

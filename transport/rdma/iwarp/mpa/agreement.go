@@ -24,8 +24,6 @@ type Offer struct {
 
 // Agreement holds the parameters that both sides of a connection have agreed on.
 type Agreement struct {
-	// Revision is the revision of the peer's frame, 1 or 2.
-	Revision uint8
 	// CRC reports whether both sides generate and check CRCs.
 	CRC bool
 	// Kin reports whether the peer runs this module.
@@ -95,7 +93,7 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	}
 	peer, _, _ := request.Split() // no error, because Screen has already checked that Split succeeds
 	a := Agreement{
-		Revision: request.Revision, CRC: request.CRC || o.CRC, Kin: request.Kin, Enhanced: request.Enhanced,
+		CRC: request.CRC || o.CRC, Kin: request.Kin, Enhanced: request.Enhanced,
 		IRD: o.IRD, ORD: o.ORD, PeerIRD: peer.IRD, PeerORD: peer.ORD,
 	}
 	answer := Enhanced{PeerToPeer: peer.PeerToPeer, IRD: DepthUnstated, ORD: DepthUnstated}
@@ -163,7 +161,7 @@ func (o Offer) Conclude(reply Frame) (Agreement, error) {
 		return Agreement{}, err
 	}
 	a := Agreement{
-		Revision: reply.Revision, CRC: reply.CRC || o.CRC, Kin: o.Kin && reply.Kin, Enhanced: reply.Enhanced,
+		CRC: reply.CRC || o.CRC, Kin: o.Kin && reply.Kin, Enhanced: reply.Enhanced,
 		IRD: o.IRD, ORD: o.ORD, PeerIRD: peer.IRD, PeerORD: peer.ORD,
 	}
 	switch {

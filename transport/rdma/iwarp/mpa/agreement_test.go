@@ -95,7 +95,7 @@ func TestRevisionOne(t *testing.T) {
 	require.NoError(t, err)
 	for _, got := range []mpa.Agreement{a, p} {
 		require.Equal(t, mpa.Agreement{
-			Revision: 1, CRC: true, IRD: 16, ORD: 16, PeerIRD: mpa.DepthUnstated, PeerORD: mpa.DepthUnstated,
+			CRC: true, IRD: 16, ORD: 16, PeerIRD: mpa.DepthUnstated, PeerORD: mpa.DepthUnstated,
 		}, got)
 	}
 }

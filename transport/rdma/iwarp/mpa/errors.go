@@ -11,7 +11,7 @@ var (
 	ErrShort = errors.New("mpa: incomplete")
 	// ErrKey reports that the bytes are not an MPA frame. The caller closes the connection without
 	// an answer (RFC 5044 section 7.1.2 rules 2 and 9).
-	ErrKey = errors.New("mpa: no MPA request or reply")
+	ErrKey = errors.New("mpa: not an MPA request or reply")
 	// ErrActiveActive reports that a request arrived in place of a reply, because both sides
 	// connect actively (RFC 5044 section 7.1.2 rule 8).
 	ErrActiveActive = errors.New("mpa: request in place of a reply")

@@ -11,8 +11,6 @@ const (
 	// PrivateDataMax bounds the private data, including the four bytes of an enhanced set-up (RFC
 	// 5044 section 7.1.1).
 	PrivateDataMax = 512
-	// FrameLengthMax is the length of the longest request or reply.
-	FrameLengthMax = FrameLength + PrivateDataMax
 
 	keyLength = 16
 )
@@ -61,9 +59,6 @@ const (
 	flagKinReply = 0x02
 	flagKin      = 0x01
 )
-
-// Length returns the encoded length in bytes.
-func (f Frame) Length() int { return FrameLength + len(f.PrivateData) }
 
 // Append appends the encoded frame. PrivateData must not exceed PrivateDataMax.
 func (f Frame) Append(dst []byte) []byte {

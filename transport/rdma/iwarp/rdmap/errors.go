@@ -19,13 +19,12 @@ type FaultError uint16
 const (
 	ErrLocal FaultError = 0x000 // local catastrophic
 
-	ErrSTag             FaultError = 0x100 // invalid STag
-	ErrBounds           FaultError = 0x101 // base or bounds violation
-	ErrAccess           FaultError = 0x102 // access rights violation
-	ErrNotAssociated    FaultError = 0x103 // STag not associated with the stream
-	ErrWrap             FaultError = 0x104 // tagged offset wraps
-	ErrProtectedSTag    FaultError = 0x109 // STag cannot be invalidated: it belongs to another protection domain
-	ErrRemoteProtection FaultError = 0x1ff // unspecified
+	ErrSTag          FaultError = 0x100 // invalid STag
+	ErrBounds        FaultError = 0x101 // base or bounds violation
+	ErrAccess        FaultError = 0x102 // access rights violation
+	ErrNotAssociated FaultError = 0x103 // STag not associated with the stream
+	ErrWrap          FaultError = 0x104 // tagged offset wraps
+	ErrProtectedSTag FaultError = 0x109 // STag cannot be invalidated: it belongs to another protection domain
 
 	ErrVersion         FaultError = 0x205 // version not supported
 	ErrOpcode          FaultError = 0x206 // unexpected opcode

@@ -1,12 +1,8 @@
 package rdmap
 
-import (
-	"fmt"
+import "github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
-)
-
-// Opcode is the kind of message (RFC 5040 section 4.3, RFC 7306 section 8).
+// Opcode is the kind of message (RFC 5040 section 4.3).
 type Opcode uint8
 
 // The opcodes.
@@ -19,10 +15,6 @@ const (
 	SendSolicited           Opcode = 0x5
 	SendSolicitedInvalidate Opcode = 0x6
 	TerminateOpcode         Opcode = 0x7
-	Immediate               Opcode = 0x8
-	ImmediateSolicited      Opcode = 0x9
-	AtomicRequest           Opcode = 0xa
-	AtomicResponse          Opcode = 0xb
 
 	// opcodeMax is the last opcode that this package implements.
 	opcodeMax = TerminateOpcode
@@ -89,19 +81,6 @@ func SendOpcode(solicited, invalidate bool) Opcode {
 	default:
 		return Send
 	}
-}
-
-// String returns the name of the message in RFC 5040 or RFC 7306.
-func (o Opcode) String() string {
-	names := [...]string{
-		"RDMA Write", "RDMA Read Request", "RDMA Read Response", "Send", "Send with Invalidate", "Send with Solicited Event",
-		"Send with Solicited Event and Invalidate", "Terminate", "Immediate Data", "Immediate Data with Solicited Event",
-		"Atomic Request", "Atomic Response",
-	}
-	if int(o) < len(names) {
-		return names[o]
-	}
-	return fmt.Sprintf("opcode %#x", uint8(o))
 }
 
 // CheckControl returns the kind of message that the first two octets of a segment announce. These

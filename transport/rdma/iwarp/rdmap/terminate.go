@@ -61,9 +61,8 @@ const (
 type Terminate struct {
 	// Code is the reason.
 	Code Code
-	// SegmentLength is the length of the segment at fault. It is valid if HasLength is true.
+	// SegmentLength is the length of the segment at fault. It is valid if Header is not empty.
 	SegmentLength uint16
-	HasLength     bool
 	// Header is the DDP header of the segment at fault, 14 or 18 octets according to its T bit. It
 	// is empty if the message quotes no DDP header.
 	Header []byte
@@ -82,11 +81,8 @@ type Terminate struct {
 // header, and Read must be empty or a whole Read Request.
 func (m *Terminate) Append(dst []byte) []byte {
 	var flags byte
-	if m.HasLength && len(m.Header) > 0 {
-		flags |= flagLength
-	}
 	if len(m.Header) > 0 {
-		flags |= flagDDP
+		flags |= flagLength | flagDDP
 	}
 	if len(m.Read) > 0 {
 		flags |= flagRDMAP
@@ -113,7 +109,7 @@ func ParseTerminate(b []byte) (Terminate, error) {
 	switch {
 	case b[2]&(swappedLength|swappedDDP|swappedRDMAP) != 0 && !hasLength && !hasDDP && !hasRDMAP:
 		m.Swapped, m.Code = true, other
-		hasLength, hasDDP, hasRDMAP = b[2]&swappedLength != 0, b[2]&swappedDDP != 0, b[2]&swappedRDMAP != 0
+		hasDDP, hasRDMAP = b[2]&swappedDDP != 0, b[2]&swappedRDMAP != 0
 	case !hasLength && !hasDDP && !hasRDMAP && high != low:
 		m.Ambiguous, m.Other = true, other
 	}
@@ -122,7 +118,7 @@ func ParseTerminate(b []byte) (Terminate, error) {
 		if len(rest) < segmentLength+1 {
 			return m, ErrShort
 		}
-		m.SegmentLength, m.HasLength = binary.BigEndian.Uint16(rest), hasLength
+		m.SegmentLength = binary.BigEndian.Uint16(rest)
 		rest = rest[segmentLength:]
 		n := ddp.Length(rest[0])
 		if len(rest) < n {

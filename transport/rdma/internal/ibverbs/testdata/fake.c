@@ -231,9 +231,4 @@ struct srq *ibv_create_srq(struct pd *pd, struct srq_init *i) {
 	i->max_wr += 2;
 	return s;
 }
-int ibv_modify_srq(struct srq *s, uint32_t *attr, int mask) {
-	struct event e = { .element.object = s, .kind = 15 };
-	if (mask != 2 || attr[2] == 0) return EINVAL;
-	return write(now.write, &e, sizeof e) == sizeof e ? 0 : errno;
-}
 int ibv_destroy_srq(struct srq *s) { free(s); return 0; }
