@@ -136,12 +136,11 @@ func compare(ctx context.Context, o *options) error {
 			continue
 		}
 		compared = true
-		if errors.Is(context.Cause(ctx), errLimit) {
-			break
-		}
 		err := c.carryOut(ctx, o, &p)
 		switch {
 		case err == nil:
+		case err == errLimit:
+			c.log.Printf("part %s: %v; -resume measures what is missing", p.name, err)
 		case errors.Is(err, errHosts) && len(o.part) > 1:
 			c.log.Printf("%v: no part %s", err, p.name)
 		default:
@@ -158,7 +157,7 @@ func compare(ctx context.Context, o *options) error {
 var errLimit = errors.New("the time of -for is over")
 
 // carryOut builds the programs of one comparison, runs the measurements and writes the results. whole is the plan
-// before -only restricted it.
+// before -only restricted it. If only -for has ended the comparison, the error is errLimit itself.
 func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err error) {
 	if o.resume {
 		if err := c.resume(o.out); err != nil {
@@ -174,10 +173,13 @@ func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err
 	if err := c.build(ctx, o.ucx); err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // perhaps a peer was not built because of it
+	}
 	return c.conclude(o, whole, c.run(ctx))
 }
 
-// conclude writes the results after run has returned stopped. If -for has stopped the run, that is no error.
+// conclude writes the results after run has returned stopped. It returns stopped and the error of writing.
 func (c *comparison) conclude(o *options, whole *plan, stopped error) error {
 	if o.resume {
 		c.plan = *whole // the report also has the stored results of the rows that were not selected
@@ -185,12 +187,10 @@ func (c *comparison) conclude(o *options, whole *plan, stopped error) error {
 	} else if stopped != nil {
 		return stopped // results of an interrupted run do not replace complete ones
 	}
-	err := c.report(o.out)
-	if errors.Is(stopped, errLimit) {
-		c.log.Printf("part %s: %v; -resume measures what is missing", c.name, stopped)
-		return err
+	if err := c.report(o.out); err != nil {
+		return errors.Join(err, stopped)
 	}
-	return errors.Join(err, stopped)
+	return stopped
 }
 
 // resume loads the samples and problems of earlier runs from the stored results in the directory out. It does

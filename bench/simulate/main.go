@@ -108,7 +108,7 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 		return nil, fmt.Errorf("-tries %d: must not be negative", o.tries)
 	case o.calibrate && o.measurement.directory == "":
 		return nil, errors.New("-calibrate needs -measure, the directory of the programs that it runs")
-	case o.measurement.directory != "" && slices.ContainsFunc(o.bytes, func(n int) bool { return n%measuredElem != 0 }):
+	case o.measurement.directory != "" && o.operation != "barrier" && !o.calibrate && slices.ContainsFunc(o.bytes, func(n int) bool { return n%measuredElem != 0 }):
 		return nil, fmt.Errorf("-bytes: -measure measures vectors of float32, so that all lengths must be multiples of %d bytes", measuredElem)
 	case *near < 0:
 		return nil, fmt.Errorf("-near %v: must not be negative", *near)

@@ -40,7 +40,7 @@ func shutRead(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(raw.Control(func(fd uintptr) {
-		err = unix.Shutdown(int(fd), unix.SHUT_RD)
-	}), err)
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = unix.Shutdown(int(fd), unix.SHUT_RD) })
+	return errors.Join(err, failed)
 }

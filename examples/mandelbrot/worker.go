@@ -40,8 +40,8 @@ type worker struct {
 	going  bool // a step is in the mailbox
 	tried  int  // number of steals since lines last arrived
 	victim int  // index in others of the last victim
-	// given holds the latest lines that each other worker has stolen from this one. A worker steals only
-	// when it has no lines, so that no earlier lines can be lost with it.
+	// given holds the lines that each other worker has stolen from this one. This worker computes them if the
+	// thief is lost; lines that the thief has already computed arrive at the master twice.
 	given   map[string][]int
 	crasher bool
 }
@@ -70,7 +70,7 @@ func (k *worker) Receive(c actor.Context) {
 		}
 		half := len(k.lines) - len(k.lines)/2
 		stolen := slices.Clone(k.lines[half:])
-		k.given[thief.String()] = stolen
+		k.given[thief.String()] = append(k.given[thief.String()], stolen...)
 		c.Respond(&work{stolen})
 		k.lines = k.lines[:half]
 	case step:
