@@ -7,7 +7,7 @@ import (
 )
 
 // AllGather concatenates the slices send of all members, in the order of their ranks, in recv of every
-// member. recv must be Size times as long as send.
+// member. recv must be c.Size() times as long as send.
 func AllGather[T any](c *runtime.Comm, send, recv []T) error {
 	return allGather(new(call), c, send, recv).wait()
 }

@@ -8,7 +8,7 @@ import (
 // Barrier returns when all members have called it.
 func Barrier(c *runtime.Comm) error { return barrier(new(call), c).wait() }
 
-// IBarrier starts a Barrier: the request completes when all members have started the Barrier.
+// IBarrier starts a Barrier: the request completes when all members have started theirs.
 func IBarrier(c *runtime.Comm) runtime.Request { return barrier(new(call), c).start() }
 
 // BarrierInit sets up a Barrier.

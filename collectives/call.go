@@ -21,13 +21,13 @@ type call struct {
 	kind       kernel.Kind
 	// bytes is the length of the operation's buffer, which must be the same at all members. block is the
 	// length of one rank's contribution or block; the choice of the algorithm depends on block. Both are
-	// in bytes. Both are 0 for operations such as GatherV, in which not all members know a length.
+	// in bytes. Both are 0 for operations such as GatherV, in which not all members know the lengths.
 	bytes, block int
-	// counts is a checksum of the counts, which must be the same at all members.
+	// counts is a checksum of the counts if they must be the same at all members, otherwise 0.
 	counts uint64
 	// idle says that no member has anything to send.
 	idle bool
-	// within is the operation on an Intercomm if this call is one of its steps, otherwise nil.
+	// within is the blocking operation on an Intercomm of which this call is a step. It is nil in all other calls.
 	within *crossing
 	// err is the error with which the call is refused, or nil.
 	err error
@@ -178,8 +178,8 @@ func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	}
 }
 
-// site returns the call site of the operation on an Intercomm if this call is a step of that
-// operation, otherwise nil. If it is nil, errors name the source line of the call itself.
+// site returns the call site of the blocking operation on an Intercomm of which this call is a step. In all other
+// calls it returns nil, and errors name the source line of the call itself.
 func (k *call) site() *callsite.Site {
 	if k.within == nil {
 		return nil

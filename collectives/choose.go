@@ -25,16 +25,17 @@ func choose(s *situation, override string, tuned *Table) *rule {
 	return &rules[len(rules)-1]
 }
 
-// chosen has the latest rule of each operation, with the fields of its situation that differ between the calls of
-// a group. Two calls with equal fields have the same rule, as long as the other fields of the situation do not
-// change.
+// chosen has for each operation the rule of the latest blocking call, and those fields of that call's situation that
+// can differ between the calls of a group. Two calls with equal fields have the same rule, as long as the other fields
+// of the situation do not change.
 type chosen [message.Operations]struct {
 	bytes, elem int
 	commutative bool
 	rule        *rule
 }
 
-// rule returns the rule for a blocking call. Most calls have the same fields as the latest call of the operation.
+// rule returns the rule for a blocking call. Most calls have the same fields as the latest call of the operation (see
+// chosen), and get the rule of that call.
 func (g *group) rule(k *call) *rule {
 	last := &g.chosen[k.op]
 	if last.rule != nil && last.bytes == k.block && last.elem == k.Reduction.Elem && last.commutative == k.Reduction.Commutative {
@@ -48,8 +49,8 @@ func (g *group) rule(k *call) *rule {
 	return r
 }
 
-// named returns the first element of rules that has the given name and whose conditions must all hold. The argument
-// have is the set of the conditions that hold. If no rule fits, named returns nil.
+// named returns the first element of rules that has the given name and whose required conditions (the field must) all
+// hold. The argument have is the set of the conditions that hold. If no rule fits, named returns nil.
 func named(rules []rule, have need, name string) *rule {
 	if name == automatic {
 		return nil

@@ -27,7 +27,7 @@ func (d *domains) spread() bool { return len(d.parts.Groups) > 1 }
 
 // exchange sends this rank's domain to all members of the node, receives the domains of the other
 // members, and sets parts. It leaves parts empty if a member is not bound to one domain, if all members
-// are in one domain, or if each member has a domain of its own. If the host has only one domain,
+// are in one domain, or if each member has a domain of its own. If the host has fewer than two domains,
 // exchange sends nothing.
 func (d *domains) exchange(n *node.Group, rank, size int) error {
 	mine, all := d.own()

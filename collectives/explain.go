@@ -10,7 +10,7 @@ import (
 
 // Explain returns one line of text: which algorithm the blocking form of an operation ("allreduce",
 // "bcast", ...) on c would use, and why. The argument bytes is the length of a contribution or block.
-// For reductions Explain assumes a commutative operator. Explain does not communicate.
+// For reductions Explain assumes a commutative operator and elements of one byte. Explain does not communicate.
 func Explain(c *runtime.Comm, op string, bytes int) string {
 	g, _, err := find(c)
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 // underway holds the data that the rank's flight recorder needs about the blocking operation in
 // progress.
 //
-// A short operation in shared memory is recorded after this member has published its contribution and
-// before it reads the contributions of other members. If this member reads no contribution, the
-// operation is recorded at its end. If the operation were recorded before the publication, the other
-// members would wait for the recording. After the publication, the recording costs the other members no
-// time.
+// A short operation in shared memory is recorded when this member first waits for other members, usually
+// after it has published its contribution. If this member does not wait, the operation is recorded at its
+// end. If the operation were recorded before the publication, the other members would wait for the recording.
+// After the publication, the recording costs the other members no time.
 type underway struct {
 	// record is the recorder's entry of the operation in progress.
 	record flight.Started

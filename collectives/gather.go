@@ -7,7 +7,7 @@ import (
 )
 
 // Gather concatenates the slices send of all members, in the order of their ranks, in recv of root. At
-// root, recv must be Size times as long as send; at the other members recv is not used.
+// root, recv must be c.Size() times as long as send; at the other members recv is not used.
 func Gather[T any](c *runtime.Comm, send, recv []T, root int) error {
 	return gather(new(call), c, send, recv, root).wait()
 }

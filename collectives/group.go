@@ -34,7 +34,7 @@ type group struct {
 	// widest is the largest number of members on a node.
 	widest int
 	// parts has the members of each node. levels has the operations within nodes and between nodes.
-	// levels is nil before the first operation. If nested is false, levels is always nil.
+	// levels is nil before the first blocking operation. If nested is false, levels is always nil.
 	parts  tier.Parts
 	levels *tier.Nested
 	// deep has the operations of three levels: within domains (see domains), between the domains of
@@ -45,7 +45,7 @@ type group struct {
 	// have no common cache.
 	apart bool
 	// weighed is true if the two members of the group have measured whether they exchange long blocks
-	// faster by reading each other's private memory. slower is true if this was not faster.
+	// faster by reading each other's private memory. slower is true if they have measured that they do not.
 	weighed, slower bool
 	// longParts is the method chooseLongParts. Algorithms call it through this field, because the
 	// compiler would refuse a direct call as an initialization cycle: the variable table refers to the
@@ -81,7 +81,7 @@ type group struct {
 	home *runtime.Comm
 	// busy is busyBlocking while a blocking operation is in progress, and after a Close that found no
 	// operation in progress. It is busyValues while a ReduceValue or AllReduceValue combines values, and
-	// otherwise 0. The goroutine of that operation owns the fields from peer to under.
+	// otherwise 0. The goroutine of the operation in progress owns the fields from peer to under.
 	busy uint32
 	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record
@@ -103,8 +103,8 @@ type group struct {
 type groupKey struct{}
 
 // find returns the group of a communicator and the view through which an operation on c sends. The
-// first call makes the group. Later calls do not change the group, so that find may be called during
-// an operation.
+// first call makes the group. Later calls do not change the group. So find may be called during an
+// operation.
 func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	if c == nil {
 		return nil, nil, runtime.ErrComm
@@ -215,7 +215,7 @@ func (g *group) situation(k *call) situation {
 }
 
 // messageSituation returns the situation of a call that is executed by messages alone. The fields of the group that
-// it reads do not change, so that any goroutine may call it. All members choose the same algorithm: the result differs
+// it reads do not change. So any goroutine may call it. All members choose the same algorithm: the result differs
 // between members only in crowded, cramped, elemMax and laneMax, on which no message algorithm depends (see need).
 func (g *group) messageSituation(k *call) situation {
 	return situation{
@@ -234,8 +234,8 @@ func (g *group) take(s *situation) *rule {
 	return r
 }
 
-// refuse adds the name of the operation to err. On a goroutine of the program it also adds the source line of the
-// call (see callsite.At).
+// refuse adds the name of the operation to err. It also adds the source line of the call, except to the error of a
+// nonblocking operation that has begun to run (see callsite.At).
 func refuse(op message.Operation, err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", op, err))
 }

@@ -20,7 +20,7 @@ const Root = -3
 // in its group what it has received. InterBarrier has the same steps without data. In InterGather and InterReduce,
 // only the group without the root does the first step, and its first rank sends the result to the root. In
 // InterBcast and InterScatter, the root sends to the first rank of the other group, which does the third step.
-// InterAllToAll exchanges a message between each rank and each rank of the other group.
+// In InterAllToAll, each rank sends a message to each rank of the other group.
 //
 // All ranks of both groups must call the operations in the same order. At most one blocking operation
 // may be in progress; any number of nonblocking operations may be in progress at the same time. A
@@ -127,8 +127,8 @@ func (k *interCall) cross(x *crossing, across *runtime.Comm) error {
 // persist returns the persistent operation of the call.
 func (k *interCall) persist() *runtime.Persistent { return runtime.NewPersistent(k.start) }
 
-// refuse adds the name of the operation to err. On a goroutine of the program it also adds the source line of the
-// call (see callsite.At).
+// refuse adds the name of the operation to err. It also adds the source line of the call, except to the error of a
+// nonblocking operation that has begun to run (see callsite.At).
 func (k *interCall) refuse(err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", k.op, err))
 }

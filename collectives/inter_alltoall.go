@@ -7,7 +7,7 @@ import (
 
 // InterAllToAll sends block i of send to rank i of the other group. Block i of recv receives the block
 // that rank i of the other group sends to this rank. send and recv each have one block for each rank of
-// the other group, all of the same length.
+// the other group. The blocks of a buffer have the same length.
 //
 // Algorithm: one message in each direction for each pair of ranks. In step i, rank r sends to rank r +
 // i of the other group, modulo the size of the larger group. Cost: max(p, q) (alpha + n beta) for

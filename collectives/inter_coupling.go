@@ -218,8 +218,8 @@ func (c *coupling) mismatch(comm *runtime.Comm, mine statement, peer int, subjec
 
 // odd decides whether this rank or peer made the wrong call, and returns that rank's number in the
 // World. It asks up to arbitersMax third ranks for their calls. The wrong call is the one that differs
-// from the call of the first third rank that made one of the two calls. If none of the asked ranks made
-// either call, odd returns the lower rank.
+// from the call of the first third rank that made one of the two calls. If the two calls are equal, or if
+// none of the asked ranks made either call, odd returns the lower of the two numbers.
 func (c *coupling) odd(comm *runtime.Comm, peer int, mine, theirs statement, subject uint64) int {
 	me, other, asked := comm.World().Rank(), comm.WorldRank(peer), 0
 	for rank := 0; rank < comm.Size() && asked < arbitersMax && mine.Call != theirs.Call; rank++ {

@@ -7,7 +7,7 @@ import "github.com/gorun-hpc/gorun/runtime"
 //
 //	bits 10-30  fingerprint. For a blocking call it covers all blocking calls so far,
 //	            because some calls receive no message whose label could be compared.
-//	            For a nonblocking call it covers this call alone
+//	            For a nonblocking call, and for a call on an Intercomm, it covers this call alone
 //	bits  0-9   number of the call modulo labelNumbers
 const (
 	labelNumberBits = 10

@@ -65,7 +65,8 @@ const (
 	inDomains  = "node-domains" // within domains and between the domains of one node
 )
 
-// leveled has for each operation the function that executes the operation with these algorithms.
+// leveled has for each operation the function that executes the operation with these algorithms. The function
+// is nil for an operation without such an algorithm.
 var leveled = [message.Operations]func(n *tier.Nested, c *message.Call) error{
 	message.Barrier: func(n *tier.Nested, _ *message.Call) error { return n.Barrier() },
 	message.Bcast:   func(n *tier.Nested, c *message.Call) error { return n.Bcast(c.Recv, c.Root) },

@@ -49,7 +49,7 @@ func (g *group) Doing() string {
 
 // explain returns the error of an operation that ended with err. If members called different
 // operations, the result is a MismatchError that names both calls; otherwise the result is err. mine
-// records this rank's calls. started is 0 for blocking and subjectStarted for nonblocking operations.
+// records this rank's calls of the same kind. started is 0 for blocking and subjectStarted for nonblocking operations.
 func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64) error {
 	var shared *node.MismatchError
 	var met *runtime.LabelError
@@ -60,7 +60,7 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 		wanted, sent := uint64(met.Want)%labelNumbers, uint64(met.Sent)%labelNumbers
 		if started == 0 {
 			if first, differs := g.differsFrom(c, met.Source, &g.blocking, 0); differs {
-				wanted, sent = first, first // ask both ranks for the first call that differs
+				wanted, sent = first, first // the error names the first call of either rank that differs
 			}
 		}
 		own, _ := mine.of(wanted)
@@ -70,8 +70,8 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 }
 
 // mismatchOnNode returns the error of two calls that were compared in shared memory. Shared memory
-// has the source line of a member only if that member has detected the mismatch. If a line is
-// missing, mismatchOnNode asks the other member for it.
+// has the source line of a member only if that member has detected the mismatch. If the other member's
+// line is missing, mismatchOnNode asks that member for it.
 func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	number := e.Number % labelNumbers
 	e.Member, e.Other = g.parts.Mine()[e.Member], g.parts.Mine()[e.Other]
@@ -96,7 +96,8 @@ const arbitersMax = 4
 // It asks up to arbitersMax third members for their calls at the same point, which subject identifies.
 // The wrong call is the one that differs from the call of the first third member that made one of the
 // two calls. So if only one member's call differs, all members that detect the mismatch name this
-// member. If none of the asked members made either call, odd returns the member with the lower rank.
+// member. If the two calls are equal, or if none of the asked members made either call, odd returns the
+// world rank of the member with the lower rank.
 func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
 	low, asked := min(g.rank, peer), 0
 	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {
@@ -141,10 +142,11 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 	return e
 }
 
-// leftovers returns an error if the members' last calls differ. It also returns an error if a message
-// remains that no operation will receive, because its label (label.go) differs from the label of this
-// member's call. For example, two members may both call a broadcast as root; neither waits for the
-// other. When leftovers is called, the other members must have made all their calls.
+// leftovers returns an error if the calls that this member and its neighbours on the node have recorded in
+// shared memory differ. It also returns an error if a message remains that no operation will receive, because
+// its label (label.go) differs from the label of this member's call of the same number. For example, two members
+// may both call a broadcast as root; neither waits for the other. When leftovers is called, the other members
+// must have made all their calls.
 func (g *group) leftovers() error {
 	if g.home.Broken() {
 		return nil // the members are known to be out of step

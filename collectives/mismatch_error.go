@@ -9,7 +9,7 @@ import (
 // same operation with different lengths, roots, operators or element types.
 var ErrMismatch = errors.New("ranks call different collective operations")
 
-// MismatchError names two ranks that call different operations. errors.Is(err, ErrMismatch) is true
+// MismatchError names two ranks whose calls do not match. errors.Is(err, ErrMismatch) is true
 // for it. The mismatch breaks the communicator: operations of the other ranks end with
 // runtime.ErrCommBroken and the text of this error.
 type MismatchError struct {

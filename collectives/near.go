@@ -156,9 +156,9 @@ func paired(run func(p message.Peer, c *message.Call) error) func(*group, *node.
 // allGatherPull is the field run of the algorithm node-pull for AllGather and for AllGatherV.
 var allGatherPull = pulls(func(n *node.Group, c *message.Call) error { return n.AllGatherPull(c.Send, c.Recv, c.RecvParts) })
 
-// pulls returns the field run of an algorithm that reads the members' private memory. In its first
-// call the members find out together whether all of them can read this memory. If not, the call
-// returns errUnreadable.
+// pulls returns the field run of an algorithm that reads the members' private memory. In the first call
+// of such an algorithm, the members find out together whether all of them can read this memory. If
+// not, every call of the algorithm returns errUnreadable.
 func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Group, *message.Call) error {
 	return func(_ *group, n *node.Group, c *message.Call) error {
 		ok, err := n.CanPull()
@@ -209,7 +209,7 @@ func separate(c *message.Call, r *rule, room *[]byte) {
 	}
 }
 
-// run executes a blocking call that begin has announced to the other members.
+// run executes a blocking call that the method begin has started.
 func (g *group) run(k *call) error {
 	r := g.rule(k)
 	g.call = k.Call

@@ -162,7 +162,7 @@ func onNeighbors[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	return k.err == nil
 }
 
-// receivesParts checks and sets the blocks that this member receives. sources is the number of sources.
+// receivesParts checks and sets the blocks that this member receives. sources is the number of these blocks.
 // receivesParts reports whether the blocks are valid.
 func (k *call) receivesParts(b *ragged, sources int) bool {
 	if k.failed(b.check(sources)) {

@@ -27,7 +27,7 @@ func (k *call) start() runtime.Request {
 	return s.launch()
 }
 
-// started is a nonblocking operation. Later operations of the group reuse its memory.
+// started is a nonblocking operation. Later operations of the group can reuse its memory.
 type started struct {
 	call
 	peer  peer
@@ -160,7 +160,7 @@ func (k *call) memory() (reads, writes []byte) {
 	return reads, writes
 }
 
-// messageRule returns the rule by which messages executes the call.
+// messageRule returns the rule by which the method messages executes the call.
 func (k *call) messageRule() *rule {
 	s := k.group.messageSituation(k)
 	return k.group.take(&s)

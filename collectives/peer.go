@@ -24,7 +24,7 @@ var _ message.Peer = (*peer)(nil)
 
 // Tags in the private communicator. One tag, tagBlocking, is enough for all blocking operations,
 // because only one blocking operation is in progress at a time. The tag of a nonblocking operation
-// is tagStarted plus the operation's number modulo tagsStarted. tagValue is the tag of values that are sent
+// is tagStarted + (number of the operation modulo tagsStarted). tagValue is the tag of values that are sent
 // without a label. Nonblocking operations on an Intercomm use the tags from tagInter on for their
 // steps within a group.
 const (
@@ -91,7 +91,7 @@ func (p *peer) Complete() error {
 }
 
 // received returns err if err is not nil. Otherwise it returns ErrLength if the message does not have
-// want bytes, the length that the members have agreed on.
+// want bytes, the length that this member expects.
 func received(st runtime.Status, want int, err error) error {
 	if err == nil && st.Bytes != want {
 		err = fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, st.Source, st.Bytes, want)

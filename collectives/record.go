@@ -18,8 +18,7 @@ type record struct{ slots [recordSize]slot }
 
 // slot holds one call. number is 0 while note writes the other fields, and before the first call. A
 // reader reads number before and after the other fields. If number is not 0 and has not changed, the
-// other fields belong to one call. (If the processor reorders stores, as on arm64, a read during a
-// write may return fields of two calls. The fields are used only in the text of an error.)
+// other fields belong to one call.
 type slot struct {
 	number, what, bytes uint64
 	label               uint64 // the label of the call's messages
@@ -31,6 +30,7 @@ type slot struct {
 func (r *record) note(n uint64, c node.Call, label uint32, site *callsite.Site) {
 	s := &r.slots[n%recordSize]
 	processor.Store64(&s.number, 0)
+	processor.Fence()
 	processor.Put64(&s.what, c.What)
 	processor.Put64(&s.bytes, c.Bytes)
 	processor.Put64(&s.label, uint64(label))
@@ -81,9 +81,9 @@ func (r *record) history() []byte {
 }
 
 // entry returns the entry of call n in a history. Bits 32-63 are a fingerprint of the call alone, whereas
-// the labels of messages have the fingerprint of all blocking calls so far. Bits 0-31 are n modulo 2^32.
-// The number of a label would be too short: a rank that is labelNumbers calls behind would compare
-// different calls.
+// the label of a blocking call has the fingerprint of all blocking calls so far. Bits 0-31 are n modulo 2^32.
+// The 10 bits that a label has for the number would be too few: a rank that is labelNumbers calls behind would
+// compare different calls.
 func entry(c node.Call, n uint64) uint64 { return c.Fingerprint()>>32<<32 | uint64(uint32(n)) }
 
 // parseHistory parses a result of history. It returns a map from the number of a call, modulo 2^32, to

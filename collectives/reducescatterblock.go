@@ -7,7 +7,7 @@ import (
 )
 
 // ReduceScatterBlock combines the slices send of all members, element by element, and stores block i
-// of the result in recv of member i. send must be Size times as long as recv.
+// of the result in recv of member i. send must be c.Size() times as long as recv.
 func ReduceScatterBlock[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return reduceScatterBlock(new(call), c, send, recv, op).wait()
 }

@@ -13,8 +13,8 @@ import (
 
 // ReduceValue combines the values of all members by fn. It returns the result at root, and the zero
 // value at the other members. fn must be associative. It need not be commutative: its first argument
-// comes from lower ranks than its second. fn may change its arguments and return them; one of them
-// may be v.
+// comes from lower ranks than its second. fn may change its arguments and return one of them; v may
+// be one of the arguments.
 //
 // The values are combined along a binomial tree. Each member sends at most one message. If a value
 // cannot be encoded or decoded at a rank, that rank and root get a runtime.ValueError; other members

@@ -36,8 +36,8 @@ type situation struct {
 	readable bool
 	// apart: there are two ranks, each has a processor, and the two processors have no common cache.
 	apart bool
-	// pulls: there are two ranks with processors of their own, and they exchange long blocks faster by
-	// reading private memory. pulls is also true if the two ranks have not yet measured the two methods.
+	// pulls: there are two ranks with processors of their own, and they exchange long blocks faster by reading
+	// private memory than through shared memory. pulls is also true if they have not yet measured which is faster.
 	pulls bool
 	// smallMax, elemMax and laneMax are the results of node.Limits, in bytes.
 	smallMax, elemMax, laneMax int
@@ -102,15 +102,16 @@ const apartMax = 32 << 10
 
 // rootPullMax is used in place of apartMax for a scatter between two ranks whose processors have a common cache.
 // Up to this length, a copy through shared memory is faster if root has just written the blocks (docs/adr/0059).
-// Ranks that share processors scatter and broadcast blocks above crowdedRootMax in place (docs/adr/0070).
+// If blocks have more than crowdedRootMax bytes, ranks that share processors scatter and broadcast them by reading
+// root's private memory (docs/adr/0070).
 const rootPullMax, crowdedRootMax = 256 << 10, 8 << 10
 
-// pairMin is the length in bytes above which two ranks that exchange long blocks faster by reading private
-// memory broadcast and gather by one message. Up to this length, the message is slower if its buffer has just
+// pairMin is a length in bytes for two ranks that exchange long blocks faster by reading private memory. Above this
+// length they broadcast and gather by one message. Up to this length, the message is slower if its buffer has just
 // been written (docs/adr/0064).
 const pairMin = 512 << 10
 
-// once, measured, byBoth and unhindered are texts of Explain: why a rank reads the private memory of another rank.
+// once, measured, byBoth and unhindered are texts of Explain for algorithms that copy from private memory of a rank.
 const (
 	once       = "caches are far apart: every byte crosses once"
 	measured   = "every byte crosses once, if the first such call measures that to be faster"
@@ -157,9 +158,9 @@ type rule struct {
 	message *message.Algorithm
 }
 
-// table has the rules of each operation. choose takes the first rule whose conditions hold. The last rule of each
-// operation has no conditions. The choice among the message algorithms follows that of MPICH (Thakur, Rabenseifner,
-// Gropp 2005), partly with other lengths.
+// table has the rules of each operation. The built-in choice is the first rule whose conditions hold. The last rule
+// of each operation has no conditions. The choice among the message algorithms follows that of MPICH (Thakur,
+// Rabenseifner, Gropp 2005), partly with other lengths.
 var table = resolve([]line{
 	{message.Barrier, "node-flags", flagged, free, 0, "one cache line per round"},
 	{message.Barrier, "node-counter", 0, 0, 0, "one switch per rank"},

@@ -19,8 +19,8 @@ var _ node.Memory = shared{}
 // ends when the context.Context of the operation ends.
 func (s shared) Await(w *node.Word, v uint64) error { return s.Shared.Await(s.g.comm, w, v) }
 
-// open allocates node memory among some members of this rank's node. It is the field Open of
-// node.Config. The memory is released when the communicator is closed.
+// open allocates node memory among some members of this rank's node. The field Open of node.Config
+// calls it. The memory is released when the communicator is closed.
 func (g *group) open(ranks []int, bytes int) (node.Memory, error) {
 	s, err := runtime.NewSharedAmong(g.comm, ranks, bytes)
 	if err != nil {

@@ -164,7 +164,7 @@ func AlgorithmNames(op string) []string {
 
 // Choice returns the name of the algorithm that the blocking form of an operation on c would use for
 // contributions or blocks of the given length in bytes. It returns "" if there is no such operation.
-// For reductions it assumes a commutative operator. It does not communicate.
+// For reductions it assumes a commutative operator and elements of one byte. It does not communicate.
 func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
 	g, _, err := find(c)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// BcastValue sends an encoded value of at most valueInline bytes in the same broadcast as its length.
+// valueInline is the length in bytes up to which an encoded value is sent in the same broadcast as its length.
 const valueInline = 1016
 
 // BcastValue returns root's v at every member. At root it returns v itself. At the other members it
@@ -38,7 +38,7 @@ func BcastValue[T any](c *runtime.Comm, v T, root int) (T, error) {
 	return v, failure
 }
 
-// bcastValue copies the encoded value b of root to every member.
+// bcastValue sends the encoded value b of root to every member, and returns it at every member.
 func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) {
 	first := make([]byte, 8+valueInline)
 	if c.Rank() == root {
@@ -172,7 +172,7 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 // the address space of a process on amd64.
 const valueMax = 1 << 47
 
-// valueLength checks n, the length of a value that a member has sent. rank is the rank of that member.
+// valueLength checks n, the length of a value that a member has announced. rank is the rank of that member.
 func valueLength(n uint64, rank int) (int, error) {
 	if n == 0 || n > valueMax {
 		return 0, fmt.Errorf("%w: rank %d announces a value of %d bytes", ErrLength, rank, n)

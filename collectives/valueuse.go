@@ -9,8 +9,8 @@ import (
 )
 
 // valueUse records the operation with values that a goroutine of this rank executes on one
-// communicator. Such an operation consists of several collective operations. Operations of another
-// goroutine must not run between them.
+// communicator. Such an operation has several steps: messages of values, or collective operations.
+// Operations of another goroutine must not run between the steps.
 type valueUse struct {
 	mu   sync.Mutex // guards the fields below
 	op   string     // "" if no operation is in progress

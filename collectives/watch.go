@@ -15,7 +15,7 @@ import (
 const watchPeriod = 500 * time.Millisecond
 
 // watch detects calls that differ in cases where no message arrives whose label (label.go) could be
-// compared. For example, two ranks both call Gather, each with the other rank as root. A watch has
+// compared. For example, two ranks both call Gather, each with itself as root. A watch has
 // a timer, which runs while operations are in progress. If the timer already runs, the start of an
 // operation costs the watch only the read of one word.
 type watch struct {
@@ -94,16 +94,17 @@ func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) != 0 }
 func (g *group) latest() uint64 { return g.blocking.highest() }
 
 // compare asks the members from which this rank waits to receive messages, and the next rank, for their calls.
-// If the calls of one of them differ, compare breaks the communicator. Asking the next rank is enough
-// to find any difference: if the calls of two members differ, then the calls of two neighbours in the
-// ring of all ranks differ, too.
+// If the calls of one of them differ from this rank's calls, compare breaks the communicator. If every rank
+// asks its next rank, any difference is found: if the calls of two members differ, then the calls of two
+// neighbours in the ring of all ranks differ, too.
 func (g *group) compare(number uint64) {
 	g.compareWith(&g.blocking, 0, func() bool { return g.blocking.highest() == number })
 }
 
 // compareWith compares the recorded calls of one kind with those of the members from which this rank waits to
-// receive messages, and of the next rank. It breaks the communicator if they differ, unless still returns
-// false or the communicator is broken or closed.
+// receive messages, and of the next rank. It breaks the communicator if they differ, unless the communicator
+// is broken or closed, or the function in the argument still returns false: then this rank has meanwhile
+// started (or, if the calls are nonblocking, started or ended) an operation.
 func (g *group) compareWith(calls *record, started uint64, still func() bool) {
 	if g.home.Err() != nil {
 		return
@@ -136,8 +137,9 @@ func (f flying) compare(number uint64) {
 }
 
 // differsFrom returns the number, modulo labelNumbers, of the first call of this rank that differs from
-// the call of the other rank. It compares the calls that both ranks have recorded: blocking calls, or
-// nonblocking calls if started is subjectStarted. The argument calls has this rank's calls of that kind.
+// the call of the other rank with the same number. It compares the calls that both ranks have recorded:
+// blocking calls, or nonblocking calls if started is subjectStarted. The argument calls has this rank's
+// calls of that kind.
 func (g *group) differsFrom(c *runtime.Comm, rank int, calls *record, started uint64) (low uint64, differs bool) {
 	text, err := c.Inquire(rank, subjectHistory|started)
 	if err != nil {

@@ -47,7 +47,8 @@ type kept struct {
 	idle atomic.Pointer[func() bool]
 }
 
-// end calls closed once, when the engine has ended. From then on Keep makes no actor system.
+// end is called when the engine has ended. Its first call calls the function closed, if there is one. From
+// then on Keep makes no actor system.
 func (k *kept) end() {
 	k.mu.Lock()
 	closed := k.closed
@@ -160,7 +161,7 @@ func (w *World) actorsIdle() bool {
 	return idle == nil || (*idle)()
 }
 
-// Blocked returns the rank's report of blocked operations, which lists the busy actors (port.Actor.Busy).
+// Blocked returns the rank's report of blocked operations, which also lists busy actors (port.Actor.Busy).
 // The tests of package actors use it.
 func (w *actorPort) Blocked() string { return (*World)(w).blocked() }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// ErrRevoked is the cause of a revocation if Revoke was called with nil.
+// ErrRevoked is the cause of a revocation or a break if Revoke or Break was called with a nil cause.
 var ErrRevoked = errors.New("revoked")
 
 // Failed returns the members of the communicator that this rank knows to be lost: the processes of
-// these members have ended, or these members cannot be reached any more. The result lost has
+// these members have ended, or this rank cannot communicate with them any more. The result lost has
 // their world ranks, in the order in which this rank learned of the losses. In an Intercomm, lost
 // contains members of both groups.
 //
@@ -60,8 +60,8 @@ func (c *Comm) Ack() Group {
 // result together with a PeerError. The result is valid. If several such members have ended, the
 // PeerError names the member that ended first. If a member called Revoke before Agree, this rank knows
 // of the revocation when Agree returns. If some members call Shrink in place of Agree, every caller gets
-// ErrArgument. Any other error is returned at this rank only. Its cause is an Agree or Shrink of another
-// goroutine of this rank (ErrInUse), the end of the view's context.Context, the end of the job, or a
+// ErrArgument. Any other error is returned at this rank only. Its cause is, for example, an Agree or Shrink of
+// another goroutine of this rank (ErrInUse), the end of the view's context.Context, the end of the job, or a
 // call of Close.
 //
 // The launcher computes the result, see package bootstrap. Agree sends no message in c.
@@ -107,13 +107,13 @@ func (c *Comm) Shrink() (*Comm, error) {
 	return newComm(w, d.Number, c.core.name+".shrink", living, rank), nil
 }
 
-// Revoke ends the use of the communicator by all members: every operation on it ends with an error in
-// which errors.Is finds ErrCommBroken and, at this rank, cause. The other members get the text of cause
-// and, if cause is a PeerError, a PeerError, too. Operations under way end, too: at this rank at once,
-// and at another member as soon as the notice of the revocation arrives. The launcher forwards the
-// notice even if this rank ends. A nil cause stands for ErrRevoked. A member that gives up an
-// operation calls Revoke if other members may wait for this member. Agree, Shrink, Ack, Failed and
-// Close still work afterwards.
+// Revoke ends the use of the communicator by all members: every operation on it ends with an error
+// in which errors.Is finds ErrCommBroken and, at this rank, cause. The other members get the text
+// of cause (see Break) and, if cause is a PeerError, a PeerError, too. Operations under way that
+// are not matched yet also end: at this rank at once, and at another member when the notice of the
+// revocation arrives. The launcher forwards the notice even if this rank ends. A nil cause stands
+// for ErrRevoked. A member that gives up an operation calls Revoke if other members may wait for
+// this member. Agree, Shrink, Ack, Failed and Close still work afterwards.
 func (c *Comm) Revoke(cause error) { c.Break(cause) }
 
 // IsRevoked reports whether a member has revoked or broken the communicator, as far as this rank
@@ -228,8 +228,8 @@ func identityOf(serial uint64, members []int) uint64 {
 	return h | 1 // not 0
 }
 
-// identityBasis is the offset basis of FNV-1a. identityShift is the number of bits by which the hash
-// is shifted right before the next multiplication.
+// identityBasis is the offset basis of FNV-1a. Before each multiplication, the hash is XORed with the hash
+// shifted right by identityShift bits.
 const (
 	identityBasis = 0xcbf29ce484222325
 	identityShift = 29

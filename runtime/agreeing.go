@@ -8,8 +8,8 @@ import (
 )
 
 // agreeing records the agreements of one communicator that are under way at this rank: Agree, Shrink,
-// NewShared, type agreement, and the operations with the tags wholeInter and wholeGraph. It maps the tag of each
-// agreement to the source line of the call.
+// NewShared, the calls of agreement.run, and the operations with the tags wholeInter and wholeGraph. It maps the tag
+// of each agreement to the source line of the call.
 type agreeing struct {
 	// mu guards sites. No function is called while mu is held.
 	mu    sync.Mutex

@@ -29,22 +29,22 @@ type agreement struct {
 // the proposal, and the serial number.
 const proposalWords = 4
 
-// run agrees on a number that is free at every rank of the group. It also exchanges the argument
-// words, and returns the words of all ranks as allgather does. The number is claimed: the caller
-// makes a communicator with it or releases it.
+// run agrees on a number that is free at every rank of the group. It also exchanges the words that the
+// ranks pass to run, and returns the words of all ranks in the order of gather. The number is claimed: the
+// caller makes a communicator with it or releases it.
 //
 // If run fails, it returns the number 0, with one exception: this rank has claimed a number, and the exchange of the
 // reports described below has failed. Then run returns this number and the words. Other ranks may have received all
 // reports and made the communicator. The caller makes it, too, and breaks it (see Comm.made).
 //
-// Every rank proposes the numbers that are free at this rank, and all ranks compute the lowest number
-// that is free at all of them. Meanwhile, another goroutine of some rank may have taken this number
-// for another communicator. So each rank reports whether it could claim the number. If one rank could
-// not claim it, all ranks try again with a higher number. Because each attempt has a higher number,
-// the loop ends as soon as other agreements stop taking these numbers first.
+// Every rank proposes numbers that are free at it, and all ranks compute the same number (see
+// common), which was free at all of them. Meanwhile, another goroutine of some rank may have taken
+// this number for another communicator. So each rank reports whether it could claim the number. If
+// any rank could not claim it, all ranks try again with a higher number. Because each attempt has a
+// higher number, the loop ends as soon as other agreements stop taking these numbers first.
 //
-// If another goroutine of this rank is in the same agreement, the error is ErrInUse, because the
-// messages of the two calls could not be told apart.
+// If another goroutine of this rank is in an agreement with the same tag on the same communicator, the error is
+// ErrInUse, because the messages of the two calls could not be told apart.
 func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error) {
 	core := a.comm.core
 	if err := core.agreeing.enter(a.tag); err != nil {
@@ -69,7 +69,7 @@ func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error
 		votes, err := a.gather([]uint64{refused})
 		if err != nil {
 			if !claimed {
-				return 0, nil, err // no rank makes a communicator with this number
+				return 0, nil, err // no rank keeps a communicator with this number
 			}
 			known.stamp(number, first)
 			return number, got, err
@@ -82,7 +82,7 @@ func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error
 			return number, got, nil
 		}
 		if claimed {
-			known.release(number) // no rank makes a communicator with this number
+			known.release(number) // no rank keeps a communicator with this number
 		}
 		atLeast = number + 1
 	}
@@ -118,8 +118,9 @@ func (a *agreement) gather(mine []uint64) ([]uint64, error) {
 //
 // Algorithm: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all
 // communications in multiport message-passing systems" (1997): the number of blocks that a rank has
-// doubles in each of ceil(log2 n) rounds. It works for any number n of ranks. The time is log2(n)
-// alpha + (n-1) m beta for m bytes per rank, with the latency alpha and the time beta per byte.
+// doubles in each of ceil(log2 n) rounds, except that the last round may add fewer blocks. The algorithm works for
+// any number n of ranks. The time is ceil(log2 n) alpha + (n-1) m beta for m bytes per rank, with the latency alpha
+// and the time beta per byte.
 func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 	n, width := len(a.ranks), len(mine)
 	near := make([]uint64, n*width) // block i has the words of rank (a.rank+i)%n
@@ -139,8 +140,8 @@ func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 	return all, nil
 }
 
-// exchange sends a message (out) to one world rank (to) and, at the same time, receives a message (in)
-// from another world rank (from).
+// exchange sends a message (out) to a world rank (to) and, at the same time, receives a message (in) from a
+// world rank (from), which may be the same rank.
 func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
 	s, err := a.comm.exchange(
 		outgoing{a.comm.control(to, a.tag), byteElement, out},

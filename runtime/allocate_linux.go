@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// available returns nil if this process can allocate n more bytes, else the reason why it cannot.
+// available returns nil if no limit forbids this process to allocate n more bytes, else the reason why it cannot.
 // It reserves nothing: other processes may take the memory before the message arrives.
 func available(n int) error {
 	var info unix.Sysinfo_t

@@ -31,8 +31,8 @@ type memory struct {
 	// that is down may live.
 	down     map[int]error
 	detached map[int]bool
-	// parts are the parts of freed Shareds that other members may still use. freed is len(parts),
-	// to be read without mu.
+	// parts are this rank's parts of closed Shareds that other members may still use. freed is
+	// len(parts), to be read without mu.
 	parts []part
 	freed atomic.Uint32
 	// waits are the Shareds for which goroutines are in Await. waiting is len(waits), to be read
@@ -46,7 +46,7 @@ type memory struct {
 //
 // The argument private reports whether the other ranks are other processes. If private is true,
 // this rank has a memory mapping of its own for the range. The argument guarded requests that an
-// access to memory faults after this rank has given the memory away. It has an effect only if
+// access to memory faults after this rank has given away or freed the memory. guarded has an effect only if
 // private is true. If ranks share a process, memory that faults for one rank faults for all of
 // them.
 func newMemory(node *shm.Transport, own transport.Arena, rank int, private, guarded bool) *memory {
@@ -85,8 +85,8 @@ func (m *memory) detach(rank int) {
 	m.mu.Unlock()
 }
 
-// takeBack takes back the leases of a rank if it is in detached and is down. Before the rank is
-// down, this rank may still send to it. mu is held.
+// takeBack takes back the leases that a rank holds if that rank is in detached and is down. As long as that
+// rank is not down, this rank may still send to it. mu is held.
 func (m *memory) takeBack(rank int) {
 	if m.detached[rank] && m.down[rank] != nil {
 		m.arena.TakeBack(rank)
@@ -103,7 +103,7 @@ func (m *memory) lossOf(rank int) error {
 	return m.down[rank]
 }
 
-// alloc leases n bytes. It first frees the parts of Shareds that no member uses any more.
+// alloc leases n bytes. It first frees the parts of closed Shareds that no member uses any more.
 func (m *memory) alloc(n int) (arena.Lease, error) {
 	m.sweep()
 	return m.arena.Alloc(n)
@@ -115,7 +115,7 @@ func (m *memory) allocPart(n int) (arena.Lease, error) {
 	return m.arena.AllocZeros(n)
 }
 
-// keep stores a part of a freed Shared, to be freed when no member uses it any more.
+// keep stores a part of a closed Shared, to be freed when no member uses the part any more.
 func (m *memory) keep(p part) {
 	m.mu.Lock()
 	m.parts = append(m.parts, p)
@@ -124,7 +124,7 @@ func (m *memory) keep(p part) {
 	m.sweep()
 }
 
-// sweep frees the parts that no member uses.
+// sweep frees the parts in m.parts that no member uses.
 func (m *memory) sweep() {
 	if m.freed.Load() == 0 {
 		return

@@ -19,8 +19,8 @@ import (
 // the stacks of all goroutines and end. Go itself does that at the first SIGQUIT.
 const quitAgain = time.Second
 
-// quitAfterDump replaces quitAgain after gorun has requested a report. It is longer, because gorun
-// forwards the user's second SIGQUIT, which takes time.
+// quitAfterDump is the time after a request of gorun for a report in which a SIGQUIT also makes the process print
+// the stacks and end. It is longer than quitAgain, because gorun forwards the user's second SIGQUIT, which takes time.
 const quitAfterDump = 3 * time.Second
 
 // reportsMost bounds how long the end of a World waits until its reports are written.
@@ -107,8 +107,8 @@ type causeError string
 // Error implements error.
 func (e causeError) Error() string { return string(e) }
 
-// blocked describes, one per line, what the goroutines of this rank wait for in gorun, and which actors
-// are busy (port.Actor.Busy).
+// blocked returns the text of the report that the method World.doing returns: what the goroutines of this rank
+// wait for in gorun, and which actors are busy (port.Actor.Busy).
 func (w *World) blocked() string { return w.doing().String() }
 
 // doing returns this rank's report of its blocked operations.
@@ -138,7 +138,7 @@ func (w *World) doing() bootstrap.Doing {
 
 // futures returns the waits of the program's goroutines for the answer to a request to an actor.
 // protoactor implements these waits, so the engine does not list them. In a Local of several ranks
-// the list is empty, because a goroutine's stack does not tell to which rank it belongs.
+// the list is empty, because the stack of a goroutine does not tell to which rank the goroutine belongs.
 func (w *World) futures() []bootstrap.Wait {
 	if w.local != nil && w.Size() > 1 {
 		return nil
@@ -212,7 +212,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 }
 
 // doing returns the current operations that the attributes of each communicator describe. The result
-// all reports whether one of them is an operation on the World's communicator.
+// all reports whether any of these operations is on the World's communicator.
 func (s *comms) doing() (list []string, all bool) {
 	for _, core := range s.all() {
 		for _, v := range core.attributes.values() {

@@ -57,7 +57,7 @@ func breakNotice(member, origin int, cause error) []byte {
 }
 
 // revoke makes the launcher notify the other members. The revocation names the communicator by its
-// identity, so it never affects a later communicator with the same number.
+// identity, so that it does not affect a later communicator with the same number.
 func (w *World) revoke(core *commCore, notice []byte) {
 	_ = w.council.Revoke(bootstrap.Revocation{ // an error means that the job or its generation ends
 		Generation: w.job.Generation, Comm: core.identity, Number: core.number, Rank: w.Rank(),
@@ -77,7 +77,7 @@ func (w *World) takeBreak(source, number int, text []byte) {
 // readBreak parses the text of the notice of a break. The notice is about the communicator with
 // this number and, if identity is not 0, with this identity. The result core is nil if the text is
 // too short, if source or the rank that broke the communicator is not a member, or if the communicator has failed
-// already. core is also nil if this rank has no communicator with the number. If the communicator is just being made,
+// already. core is also nil if this rank has no such communicator. If the communicator is just being made,
 // readBreak keeps the notice until the communicator has been made.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
 	if len(text) < 8 {
@@ -96,7 +96,8 @@ func (w *World) readBreak(source, number int, identity uint64, text []byte) (cor
 	return core, why
 }
 
-// blame sets the fields of why that name the communicator and the rank of why.member in it.
+// blame sets two fields of why: Comm to the name of the communicator, and Rank to the rank of why.member in the
+// communicator or, in an Intercomm, in its group.
 func (core *commCore) blame(why *BrokenError) {
 	why.Comm, why.Rank = core.name, why.member
 	if i := slices.Index(core.allies, why.member); i >= 0 {

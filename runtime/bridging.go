@@ -16,7 +16,7 @@ type bridging struct {
 	leader int // rank of this group's leader in the communicator local
 	tag    int // tag of the messages of this group in the control context of local
 	// The leader reaches the other leader in the communicator over, at world rank peer, with tag
-	// acrossTag. Other ranks do not use these fields.
+	// acrossTag. The other ranks of the group do not use these three fields.
 	over            *Comm
 	peer, acrossTag int
 	// spans is the existing communicator between the two groups. It is nil while the first such
@@ -30,8 +30,8 @@ type bridging struct {
 // tag.
 const wholeInter = -1
 
-// giveUp is Comm.giveUp for both groups. It also notifies the other group, which would otherwise wait
-// for this leader for ever.
+// giveUp is Comm.giveUp for an operation of two groups. It also calls fail, because the other group would
+// otherwise wait for this leader for ever.
 func (b *bridging) giveUp(op string, err error) error {
 	b.fail(fmt.Errorf("%s: %w", op, err))
 	return b.local.giveUp(op, err)

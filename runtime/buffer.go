@@ -14,20 +14,21 @@ import (
 // World, for example to the World of an earlier generation of the job.
 var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 
-// Buffer is memory whose ownership can be transferred: SendBuffer transfers it to another rank,
-// without a copy if both ranks are on one node. A Buffer comes from Alloc or with a Message, and
+// Buffer is memory whose ownership can be transferred: SendBuffer transfers it to another rank. The bytes of
+// a Buffer of Alloc are not copied if both ranks are on one node. A Buffer comes from Alloc or with a Message, and
 // belongs to one goroutine at a time.
 //
 //	Buffer of          memory of     ends with               memory then goes to
 //	Alloc              this rank     Close, SendBuffer       this rank after Close, the receiver after SendBuffer
 //	a Message          its sender    Close, SendBuffer       its sender
 //
-// The memory of a Message belongs to its sender only if the sender is on this node and called SendBuffer,
-// or sent a Message to an actor of this rank. Any other Message has new memory of this process.
+// The memory of a received Message belongs to its sender only if the sender is on this node and has either called
+// SendBuffer or sent a Message to an actor of this rank. Any other received Message has new memory of this process.
+// NewMessage ends a Buffer, too: its memory then belongs to the new Message.
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
-// GORUN_DEBUG=1, an access to memory of this rank through any slice faults if the Buffer was given
-// away or closed. If ranks share a process, such an access does not fault.
+// GORUN_DEBUG=1, after a Buffer of Alloc was given away or closed, an access to its memory through any slice
+// faults at this rank. If ranks share a process, such an access does not fault.
 type Buffer struct {
 	world *World
 	// lease is the memory. If the memory came with a message, only lease.Bytes is set.
@@ -88,7 +89,7 @@ func (b *Buffer) Bytes() []byte {
 }
 
 // Close returns the memory to this rank's arena, or to the rank that sent it. Close of a dead
-// Buffer does nothing, so it can be deferred.
+// Buffer does nothing, so a call of Close can be deferred.
 func (b *Buffer) Close() {
 	if b.end != bufferLives {
 		return
@@ -124,8 +125,8 @@ func (b *Buffer) dead() error {
 // same node, RecvMessage receives it without a copy. After an error the Buffer still belongs to the
 // caller. The error is ErrBuffer if the Buffer belongs to another World than c.
 //
-// If the Buffer came with a message, its memory may belong to another rank. SendBuffer then first
-// copies the contents to memory of this rank's arena.
+// The memory of a Buffer that came with a message may belong to another rank. Therefore SendBuffer first
+// copies the contents of any such Buffer to memory of this rank's arena.
 func SendBuffer[T any](c *Comm, b *Buffer, dest, tag int) error {
 	return c.sendBuffer(elementOf[T](), b, dest, tag)
 }
@@ -214,8 +215,8 @@ func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 	return nil
 }
 
-// bare returns a copy of e that describes elements without padding. It is for memory whose padding has
-// already been set to zero in place.
+// bare returns e if e is plain, else a copy of e that describes elements without padding. It is for memory whose
+// padding has already been set to zero in place.
 func (e *element) bare() *element {
 	if e.plain {
 		return e

@@ -14,13 +14,13 @@ type Message struct {
 	Status Status
 
 	buffer Buffer
-	// carried is the engine's message; not used if an actor received the message.
+	// carried is the engine's message; used only if RecvMessage received the message.
 	carried engine.Message
 }
 
 // RecvMessage receives a message of any length and element type together with its memory. If the
-// message was sent by SendBuffer on this node, the Message has the memory of the sender's Buffer, and
-// nothing is copied. Otherwise the Message has new memory. The caller owns the Message and ends it by
+// message was sent by SendBuffer on this node, the Message has the memory that SendBuffer handed over, and
+// RecvMessage copies nothing. Otherwise the Message has new memory. The caller owns the Message and ends it by
 // Close or by SendBuffer of its Buffer. If there is no memory for the message, the error is a
 // MemoryError.
 func RecvMessage(c *Comm, source, tag int) (*Message, error) {

@@ -7,7 +7,7 @@ import "slices"
 // the grid has n points, only the first n ranks take part.
 //
 // place compares several orders, the candidates. The first two candidates are the order of the
-// ranks and the order of their nodes. If all nodes have the same number of ranks, further
+// ranks and the ranks sorted by node. If all nodes have the same number of ranks, further
 // candidates divide the grid into equal blocks, with one block for each node. Each possible shape
 // of a block is a candidate. place chooses the candidate with the fewest pairs of neighbors on
 // different nodes. If several candidates have the fewest pairs, place chooses the first of these

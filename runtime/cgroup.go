@@ -8,8 +8,8 @@ import (
 )
 
 // cgroupMemory returns how many bytes of memory the cgroups of this process allow. The result is the
-// lowest limit of all levels of both versions of cgroups, or unlimited if no limit can be read. root
-// is the root of the file system.
+// lowest limit of all levels of both versions of cgroups, or unlimited if no limit is set or none can be
+// read. root is the root of the file system.
 func cgroupMemory(root fs.FS) uint64 {
 	self, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -31,7 +31,7 @@ func cgroupMemory(root fs.FS) uint64 {
 }
 
 // limitOf returns the lowest limit of a cgroup and its ancestors. In a container, dir may be a path
-// of another namespace. Then only the limit of the root can be read.
+// of another namespace. Then only the limit in the directory mount itself can be read.
 func limitOf(root fs.FS, mount, dir, file string) uint64 {
 	least := uint64(unlimited)
 	for dir = path.Clean("/" + dir); ; dir = path.Dir(dir) {

@@ -19,8 +19,8 @@ import (
 // package. Without the check, such mistakes need not make a run fail.
 var ErrCheck = errors.New("check")
 
-// CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). errors.Is reports that
-// it is ErrCheck.
+// CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check) if there are findings. errors.Is
+// reports that it is ErrCheck.
 type CheckError struct {
 	// Rank is the world rank. Findings are the mistakes of this rank, each with its source line. Only the
 	// findings about messages that were not received have no source line.
@@ -60,13 +60,13 @@ func newCheck(on bool) *check {
 	return &check{seed: maphash.MakeSeed(), pending: map[*watched]bool{}, open: map[any]string{}, found: map[string]int{}}
 }
 
-// watched is a request whose result has not been taken.
+// watched is a request whose result has not been taken, or a blocking operation under way.
 type watched struct {
 	check *check
 	what  string // description with the source line
 	// reads is the memory of the caller that the runtime reads, and writes is the memory of the caller
 	// that the runtime writes. Each is nil if there is no such memory. sum is the hash of reads at the
-	// start of the request.
+	// start of the request or operation.
 	reads, writes []byte
 	sum           uint64
 }
@@ -77,8 +77,8 @@ func (p *watched) conflicts(q *watched) bool {
 	return overlap(p.writes, q.writes) || overlap(p.writes, q.reads) || overlap(p.reads, q.writes)
 }
 
-// start begins to watch a request, and compares its memory with that of the other watched requests.
-// start returns nil if k is nil, and for a request that a library makes for its own messages.
+// start begins to watch a request or a blocking operation, and compares its memory with that of the others that are
+// watched. start returns nil if k is nil, and for a call that a library makes for its own messages.
 func (k *check) start(what string, buf []byte, sends bool) *watched {
 	if k == nil {
 		return nil
@@ -150,8 +150,8 @@ func (p *watched) end() {
 	}
 }
 
-// opened records an object that has to be closed. If the object is not closed, the finding consists
-// of omission and the source line of the call.
+// opened records an object that has to be closed or received. If this does not happen, the finding consists of
+// the text omission and the source line of the call that made the object.
 func (k *check) opened(thing any, omission string) {
 	if k == nil {
 		return
@@ -237,7 +237,7 @@ func (k *check) counted(what string) string {
 }
 
 // mode returns the mode of a send. With a check, standard sends of the program are synchronous, so
-// that the program does not depend on how much the runtime buffers.
+// that a program hangs if it depends on how much the runtime buffers.
 func (k *check) mode(c *Comm, m engine.Mode) engine.Mode {
 	if k != nil && m == engine.Standard && c.id%contextStride == contextUser {
 		return engine.Synchronous

@@ -9,10 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// race prints a note about a receive from AnySource that messages of several ranks could match. Which
-// of these messages the receive gets depends on timing. race prints a note and records no finding,
-// because a program may intend such a receive. race detects only messages that wait at the same time
-// in this run.
+// race prints a note if messages of several ranks could match a receive from AnySource. Which of these
+// messages the receive gets depends on timing. race prints a note and records no finding, because a
+// program may intend such a receive. race detects only messages that have arrived and are unmatched when
+// the receive begins.
 func (k *check) race(c *Comm, from engine.Match) {
 	if k == nil || from.Peer != AnySource || c.id%contextStride != contextUser {
 		return

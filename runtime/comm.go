@@ -38,7 +38,7 @@ type Comm struct {
 const (
 	contextUser          = iota // the user's messages
 	contextPrivate              // messages of libraries, see Comm.Private
-	contextControl              // messages of the calls that make communicators, such as Dup
+	contextControl              // messages of the calls that make communicators, such as Dup, and of NewShared
 	contextStream               // frames and credits of the user's streams
 	contextPrivateStream        // frames and credits of libraries' streams
 	contextStride               // number of contexts
@@ -46,14 +46,14 @@ const (
 
 var _ = [1]struct{}{}[contextStride-flight.Contexts]
 
-// The contexts of every communicator lie below contextTask: this constant does not compile if it is negative.
+// The contexts of every communicator lie below contextTask. Otherwise this constant would be negative and not compile.
 const _ = uint32(contextTask - 1 - (bootstrap.LastShrunk*contextStride + contextStride - 1))
 
 // commCore is the state that all views of a communicator share.
 type commCore struct {
 	world *World
-	// number is the number on which the members have agreed. No member has another communicator with
-	// this number at the same time.
+	// number is the number on which the members have agreed, or which the launcher has given (Shrink). No
+	// member has another communicator with this number at the same time.
 	number uint32
 	// identity is the same at all members. It is a hash of 64 bits (identityOf), so two communicators of the job
 	// differ in it except by chance, even if one reuses the number of the other.
@@ -75,15 +75,15 @@ type commCore struct {
 	// failure tells why the communicator cannot be used: it was closed or broken. It is nil while the
 	// communicator can be used.
 	failure atomic.Pointer[commFailure]
-	// announced is a break that another member has reported and that a goroutine is about to store
-	// in failure; nil if there is none.
+	// announced is a break that another member has reported and that a goroutine stores in failure, or
+	// has stored there; nil if there is none.
 	announced atomic.Pointer[commFailure]
 	// broken is true once the communicator has been broken, also after Close has replaced failure.
 	broken atomic.Bool
 	// notified is true if this rank has sent messages that notify the other members of the break. breaking guards it.
 	notified bool
 	// breaking is held while the communicator is being broken and while Close ends its contexts, so
-	// that the whole break happens before the contexts end.
+	// that the contexts do not end in the middle of a break.
 	breaking sync.Mutex
 	// departed are the world ranks of the other members that have closed the communicator. comms.mu
 	// guards it.
@@ -174,17 +174,17 @@ func identity(ranks []int) bool {
 	return true
 }
 
-// Rank returns this rank's number in the communicator.
+// Rank returns this rank's number in the communicator; in an Intercomm, in its own group.
 func (c *Comm) Rank() int { return c.rank }
 
-// Size returns the number of members.
+// Size returns the number of members; in an Intercomm, the size of the other group.
 func (c *Comm) Size() int { return c.size }
 
 // World returns the World to which the communicator belongs.
 func (c *Comm) World() *World { return c.core.world }
 
 // WorldRank returns the world rank of the member with this rank, or Undefined if there is no such
-// member.
+// member. In an Intercomm, it is a member of the other group.
 func (c *Comm) WorldRank(rank int) int {
 	switch {
 	case rank < 0 || rank >= c.size:
@@ -203,7 +203,7 @@ func (c *Comm) Name() string { return c.core.name }
 // String returns the name with rank and size.
 func (c *Comm) String() string { return fmt.Sprintf("%s (%d of %d)", c.core.name, c.rank, c.size) }
 
-// Group returns the members in order of their ranks.
+// Group returns the members in order of their ranks; in an Intercomm, the members of the other group.
 func (c *Comm) Group() Group {
 	if c.ranks != nil {
 		return Group{c.ranks}
@@ -234,7 +234,7 @@ func (c *Comm) Context() context.Context {
 // goroutines, end with ErrCommClosed. Messages that no receive has matched are discarded; a send that waits for its
 // match ends with ErrCommClosed at the sender. Close is local: it does not wait for Close at other members. Only an
 // attribute that has found a mistake of the program may ask another member about it (Inquire). The program should wait
-// for its operations before it calls Close. All members close a communicator; its number is reused when all members
+// for its operations before it calls Close. All members close a communicator; its number may be reused when all members
 // have closed it. The communicator of the World cannot be closed.
 func (c *Comm) Close() error {
 	if c == nil {
@@ -278,7 +278,7 @@ func (c *Comm) Err() error {
 	return nil
 }
 
-// rankOf returns the rank in the communicator of a member, given its world rank.
+// rankOf returns the rank that a member has in the communicator, given the member's world rank.
 func (c *Comm) rankOf(world int) int {
 	if c.core.index == nil {
 		return world
@@ -286,7 +286,7 @@ func (c *Comm) rankOf(world int) int {
 	return c.core.index[world]
 }
 
-// members returns the world ranks of the members. The caller must not change the slice.
+// members returns the world ranks of the members that Group returns. The caller must not change the slice.
 func (c *Comm) members() []int { return c.Group().ranks }
 
 // has reports whether a world rank is a member. In an Intercomm, it may be a member of either group.

@@ -33,7 +33,7 @@ const (
 	envNetGiveUp = "GORUN_NET_GIVEUP"
 	// envRDMALibrary set to 1 makes libibverbs drive the adapters siw and rxe, too.
 	envRDMALibrary = "GORUN_RDMA_LIBRARY"
-	// envDebug set to 1 makes every access to memory that was given away fault, if ranks are processes.
+	// envDebug set to 1 makes every access to memory that was given away or freed fault, if ranks are processes.
 	envDebug = "GORUN_DEBUG"
 	// envCheck set to 1 makes ranks check how the program uses this package, see CheckError.
 	envCheck = "GORUN_CHECK"
@@ -44,21 +44,21 @@ const (
 	envYield = "GORUN_YIELD"
 )
 
-// How long a waiting rank polls before it sleeps. The values were measured with 16 ranks on two
+// How long a waiting rank polls before it sleeps. The values were chosen by measurements with 16 ranks on two
 // processors. On these processors, a rank that spins delays each message by a time slice. If a rank
 // yields for a shorter time than all other ranks need to run once, the rank goes to sleep for each
 // message.
 const (
 	// spinAlone is the time for which a rank with a processor of its own spins.
 	spinAlone = 50 * time.Microsecond
-	// yieldPerShare, multiplied by the number of ranks per processor, is the time for which a rank yields.
+	// yieldPerShare, multiplied by the number of ranks per processor (rounded up), is the time for which a rank yields.
 	yieldPerShare = 100 * time.Microsecond
 	// yieldLocal is the time for which ranks of one process yield. It is short because they sleep
 	// and wake at low cost.
 	yieldLocal = 20 * time.Microsecond
 )
 
-// settings are the values of the variables that switch something on or off, and of those that configure the network.
+// settings are the values of the variables that switch something on or off, and of some that configure the network.
 type settings struct {
 	cma, crc, compress, rdmaLibrary, debug, check, explain bool
 
@@ -66,9 +66,9 @@ type settings struct {
 	encrypt                        string
 }
 
-// readSettings reads the variables once, when a World begins, so that a wrong value is an error even if the rank never
-// uses the variable. nodes is the number of nodes of the job. In a job on one node, the bytes of a TCP connection never
-// leave the memory of the host, so they need no CRC.
+// readSettings reads the variables of settings once, when a World begins, so that a wrong value is an
+// error even if the rank never uses the variable. nodes is the number of nodes of the job. In a job
+// on one node, the bytes of a TCP connection never leave the memory of the host, so they need no CRC.
 func readSettings(nodes int) (settings, error) {
 	s := settings{cma: true, crc: nodes > 1, compress: true}
 	for _, v := range []struct {

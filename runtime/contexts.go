@@ -22,7 +22,7 @@ type comms struct {
 	taken numbers
 	live  map[uint32]*commCore
 	// closed are the communicators that were closed at this rank and that, as far as this rank
-	// knows, other members have not closed yet.
+	// knows, at least one other member has not closed yet.
 	closed map[uint32]*commCore
 	// settled are the numbers of the communicators that all members have closed. recycle frees
 	// them.
@@ -49,9 +49,9 @@ type earlyNotice struct {
 	identity uint64
 }
 
-// untoldMost bounds how many communicators a rank closes before it notifies the other members. Each
-// member gets one notice of all these communicators. A rank also notifies the other members as soon
-// as it has closed as many communicators as the latest closed communicator has members. So on average
+// untoldMost bounds how many communicators a rank closes before it notifies the other members. Each member
+// gets one notice about all of these communicators to which it belongs. A rank also notifies the other members
+// as soon as the number of these communicators reaches the number of members of the latest one. So on average
 // a Close of a communicator of at most untoldMost members costs no more than one notice.
 const untoldMost = 32
 

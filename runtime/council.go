@@ -9,8 +9,8 @@ import (
 
 // council decides the agreements of ranks and forwards revocations. In a job of several ranks that are
 // processes, the launcher decides, or rank 0 if another launcher than gorun has started the ranks. In a
-// LocalRespawn of several ranks, the bootstrap.Server of type restarts decides. All other ranks have a
-// localCouncil.
+// Local of several ranks that starts lost ranks again, its bootstrap.Server decides (see restarts). All other ranks
+// have a localCouncil.
 type council interface {
 	// Vote sends this rank's vote. The decision arrives as a notice. If the launcher refuses the vote
 	// (bootstrap.Council), Vote returns an error, or the rank ends.
@@ -100,7 +100,8 @@ func (c *localCouncil) died(rank int, cause error) {
 	})
 }
 
-// up calls arrive, with mu held, when the council receives a message of a rank.
+// up passes a message of a rank to the council: when the message arrives, up calls the function arrive with mu
+// held. If launcher is nil, the message arrives at once.
 func (c *localCouncil) up(rank int, arrive func()) {
 	locked := func() {
 		c.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// DimsCreate returns the sizes of a grid of this many ranks. Sizes in dims that are above 0 are
+// DimsCreate returns the sizes of a grid of the given number of ranks. Sizes in dims that are above 0 are
 // kept. For each 0 in dims a size is chosen. The chosen sizes do not increase, and are as close to
 // each other as possible: the largest is as small as possible, then the second largest, and so on.
 // The error is ErrArgument if ranks is not positive, a size is negative, or the product of the

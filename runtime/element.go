@@ -63,7 +63,8 @@ var kindTypes = map[reflect.Kind]engine.Type{
 
 // layouts holds the numbers of the composite layouts of this process.
 var layouts = struct {
-	// mu guards the fields; it is taken once per Go type, never per message.
+	// mu guards the fields. It is taken when a Go type is used for the first time and when the text of a
+	// layout is needed, not for each message.
 	mu    sync.Mutex
 	types map[string]engine.Type // by the text of the layout
 	texts []string               // index: number - layoutFirst

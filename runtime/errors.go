@@ -27,10 +27,10 @@ var (
 	// ErrCommClosed is the error of operations on a communicator after Close.
 	ErrCommClosed = errors.New("communicator was closed")
 	// ErrInUse ends a collective operation that begins while another goroutine of the rank is in an
-	// operation of the same kind on the same communicator. Split and SplitType are of one kind, and so
-	// are Agree and Shrink, the calls that make a Graph, and the blocking operations of package
-	// collectives. That other operation ends with ErrInUse, too, unless it is Agree, Shrink,
-	// CreateIntercomm or a method of Intercomm.
+	// operation of the same kind on the same communicator. Each of the following sets is one kind: Split and
+	// SplitType; Agree and Shrink; CreateCart and Cart.Sub; the calls that make a Graph; NewShared and
+	// NewSharedAmong; the blocking operations of package collectives. The operation of the other goroutine
+	// ends with ErrInUse, too, unless it is Agree, Shrink, CreateIntercomm or a method of Intercomm.
 	ErrInUse = errors.New("communicator is in use")
 	// ErrComm is the error for a communicator that is nil or of the wrong kind.
 	ErrComm = errors.New("communicator is nil or of the wrong kind")
@@ -70,7 +70,7 @@ type CallError = callsite.Error
 //	Cause error  // how the loss was detected
 type PeerError = engine.PeerError
 
-// TruncatedError ends a receive whose message was longer than its buffer. The buffer holds the
+// TruncatedError ends a receive whose buffer was shorter than its message. The buffer holds the
 // beginning of the message, and the rest is lost. No other message is affected. The fields of a
 // TruncatedError:
 //
@@ -217,7 +217,7 @@ func (e *HangError) Error() string {
 // Unwrap returns the cause.
 func (e *HangError) Unwrap() error { return e.Cause }
 
-// PanicError is a panic of a rank of Local.
+// PanicError is a panic of a rank of Local, LocalContext or LocalRespawn.
 type PanicError struct {
 	// Value is the value of the panic.
 	Value any

@@ -17,7 +17,7 @@ const (
 	explainAllMax = 8
 	// explainLinesMax bounds the number of peers in the list.
 	explainLinesMax = 16
-	// explainActorsMax bounds the number of actors in the list.
+	// explainActorsMax bounds the number of actors in the tree, and of busy actors in the report of blocked operations.
 	explainActorsMax = 64
 )
 
@@ -62,8 +62,8 @@ func (w *World) met(peer int) bool {
 	return w.shm.Known(peer) || w.network.fabric != nil && w.network.fabric.Known(peer)
 }
 
-// explainTo writes a line for each peer, and the lines about the network, the adapters, collectives
-// and actors. It writes them in one piece, so that the lines of several ranks do not mix.
+// explainTo writes a line for each listed peer (see explainAllMax), and the lines about the network, the adapters,
+// collectives and actors. It writes them in one piece, so that the lines of several ranks do not mix.
 func (w *World) explainTo(out io.Writer) {
 	var b strings.Builder
 	err := w.engine.Query(func() {

@@ -11,7 +11,7 @@ import (
 )
 
 // met is called when the cards of all ranks have arrived. If the environment leaves the choice to
-// gorun (auto), met enables encryption if any rank of the job listens at an address that is not
+// gorun (auto), met enables encryption if any rank of the job listens for TCP at an address that is not
 // private. All ranks have the same cards, so all of them decide alike.
 func (f *rdmaFabric) met(w *World, book *bootstrap.Book) error {
 	if w.settings.encrypt != bootstrap.EncryptAuto {

@@ -121,7 +121,7 @@ func locationsOf(c *bootstrap.Card) ([]rdma.Location, error) {
 
 // locations returns the locations at which a rank listens. It is the Lookup of rdma.Config.
 func (w *World) locations(rank int) ([]rdma.Location, error) {
-	if w.session == nil { // in Local, where there are no cards
+	if w.session == nil { // in a Local without restarts, where there are no cards
 		f, ok := w.local.worlds[rank].network.fabric.(*rdmaFabric)
 		if !ok {
 			return nil, fmt.Errorf("rank %d has no network", rank)

@@ -34,7 +34,7 @@ type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 // members whose arguments are right get ErrArgument. If reorder differs between members, the error is
 // ErrArgument at all members whose other arguments are right.
 // CreateGraphAdjacent does not detect an edge that is given at one end only. Operations over such an
-// edge wait for ever.
+// edge may wait for ever.
 func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []int, reorder bool) (*Graph, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

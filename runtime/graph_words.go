@@ -10,8 +10,8 @@ import (
 const wordsMax = 1 << 24
 
 // roundWords bounds how many words all members together exchange in one round. Each member may send
-// at least one word per round. Because of the rounds, a rank allocates memory only for words that
-// arrive, not for the number of words that a member announces.
+// at least one word per round. Because of the rounds, a rank allocates memory in advance only for the words of
+// one round, not for the number of words that a member announces.
 const roundWords = 1 << 20
 
 // vertexWords is the number of words of a vertex without edges: four lengths, and the node.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// grid is a Cartesian grid; its methods only compute. Ranks are the points of the grid in
+// grid is a Cartesian grid; its methods send no messages. Ranks are the points of the grid in
 // row-major order: the last coordinate changes fastest.
 type grid struct {
 	dims    []int
@@ -67,8 +67,8 @@ func (g *grid) rank(at []int) (int, error) {
 	return rank, nil
 }
 
-// step returns the rank that is some steps away from rank in a dimension, or ProcNull if that
-// is beyond the border.
+// step returns the rank whose coordinate in dimension dim is that of rank plus steps, or ProcNull if that is beyond
+// a border. In a periodic dimension the coordinates wrap around.
 func (g *grid) step(rank, dim, steps int) int {
 	stride, n := 1, g.dims[dim]
 	for _, d := range g.dims[dim+1:] {

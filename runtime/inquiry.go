@@ -11,8 +11,8 @@ import (
 // takes the question within tens of milliseconds, and another goroutine answers it.
 const inquiryTime = 2 * time.Second
 
-// inquiry is a question of this rank that is under way. The field text is written before the field
-// answered becomes true.
+// inquiry is a question of this rank that is under way. The field text is the answer. It is written before the
+// field answered becomes true.
 type inquiry struct {
 	text     []byte
 	answered atomic.Bool

@@ -34,9 +34,9 @@ type Intercomm struct {
 // bridge. If the groups have a common rank, the error is ErrArgument at all members. A rank gives up
 // if remoteLeader is wrong, if the context.Context of its view of c has ended, or if a member is lost.
 // Then the call ends in both groups, and breaks the communicator c of each group. If the leader cannot use
-// bridge, because it is nil, of the wrong kind, closed or broken, the call ends in the group of this leader in the
-// same way; the other group can learn of it only by the break of bridge. The next call on
-// bridge must then use another tag. If two goroutines of a rank make calls with the same c at the same
+// bridge, because bridge is nil, of the wrong kind, closed or broken, the call ends in the group of this leader in the
+// same way. In this case only a break of bridge tells the other group. After a rank has given up, the next call on
+// bridge must use another tag. If two goroutines of a rank make calls with the same c at the same
 // time, the second call gets ErrInUse.
 func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag int) (*Intercomm, error) {
 	broken := c.ready() // ErrCommBroken: a member gave up, and b.giveUp below tells the other group
@@ -132,7 +132,7 @@ func intsOf(words []uint64) []int {
 	return list
 }
 
-// bridge returns the bridging of an existing Intercomm: the leaders are rank 0 of both groups and
+// bridge returns the bridging of an existing Intercomm: the leaders are the ranks 0 of the two groups, and they
 // exchange words through the Intercomm's Comm.
 func (t *Intercomm) bridge() *bridging {
 	b := &bridging{local: t.local, over: t.Comm, tag: tagInter, acrossTag: tagInter, spans: t.Comm}

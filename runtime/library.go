@@ -18,11 +18,11 @@ func (c *Comm) Oversubscribed() bool {
 	return c.core.world.LocalSize() > c.core.world.Processors()
 }
 
-// Remote reports whether the communicator is the Comm of an Intercomm, so that its ranks are the
-// ranks of another group.
+// Remote reports whether the communicator is the Comm of an Intercomm. The ranks of such a Comm are
+// the ranks of the other group.
 func (c *Comm) Remote() bool { return c != nil && c.core.allies != nil }
 
-// Element returns nil if values of type T can be sent in messages, else an ElementTypeError
+// Element returns nil if T can be the type of the elements of a message, else an ElementTypeError
 // that names the type and, if a field of the type is the reason, this field.
 func Element[T any]() error { return elementOf[T]().err }
 
@@ -30,8 +30,9 @@ func Element[T any]() error { return elementOf[T]().err }
 // Attribute calls create and stores the result. Views and the Private twin share the attributes.
 // While one goroutine runs create, other goroutines that ask for the same key wait. If create
 // fails, nothing is stored. Comm.Close closes the values that are io.Closers, in the reverse order
-// of the first use of their keys. With GORUN_EXPLAIN, World.Close calls the Explainers among the
-// attributes of World.Comm. Keys are compared like keys of maps; define a type for them, as for
+// of the first use of their keys. World.Close does this for World.Comm, and World.Resume for all open
+// communicators of a World that it leaves. With GORUN_EXPLAIN, World.Close calls the Explainers among
+// the attributes of World.Comm. Keys are compared like keys of maps; define a type for them, as for
 // context.WithValue.
 func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	if err := c.Err(); err != nil {
@@ -47,16 +48,16 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 //
 // A Wait for this Request does not poll: the goroutine of fn polls while fn waits for messages.
 //
-// When fn has returned, the rank sends itself a message, which completes the request. So WaitAny
-// and its variants need no support for goroutines.
+// When fn has returned, the rank sends itself a message, which completes the request. So WaitAny,
+// TestAny and similar functions treat this Request like the Request of a receive.
 func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	return newRequest(c, nil, nil, fn, false)
 }
 
 // NewRequestUsing is NewRequest for a function that accesses memory of the program while it runs.
 // The argument reads is the slice that the function reads, and the argument writes is the slice
-// that it changes. gorun -check reports accesses that conflict with other requests. It also reports
-// if the program changes the slice reads before Wait or Test has returned the result.
+// that it changes. gorun -check reports accesses that conflict with other requests. If the program
+// changes the slice reads before Wait or Test has returned the result, gorun -check reports this, too.
 //
 // If Wait is called before the other goroutine has begun to run fn, Wait runs fn itself, which saves
 // two switches between goroutines. Then a panic in fn unwinds through Wait, Wait polls, and the labels of the profiler
@@ -65,7 +66,7 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 	return newRequest(c, reads, writes, fn, true)
 }
 
-// newRequest is NewRequestUsing. The argument lent is true if Wait may run fn.
+// newRequest implements NewRequest and NewRequestUsing. The argument lent is true if Wait may run fn.
 func newRequest(c *Comm, reads, writes []byte, fn func(c *Comm) error, lent bool) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))
@@ -79,16 +80,18 @@ func newRequest(c *Comm, reads, writes []byte, fn func(c *Comm) error, lent bool
 }
 
 // NewPersistent returns a Persistent. Start and StartAll call the function start to start the
-// operation. They do not call start while an earlier operation of the Persistent is under way.
+// operation. They do not call start after Persistent.Close, or before Wait or Test has returned the
+// result of the previous start.
 func NewPersistent(start func() Request) *Persistent { return &Persistent{launch: start} }
 
 // Break marks the communicator as broken. Operations on it, on its views and on its Private twin,
 // including those under way, end with an error in which errors.Is finds ErrCommBroken and, at this
 // rank, cause. They end at this rank at once, and at the other members as soon as the notice of the break
 // arrives. A collective operation calls Break when it gives up at this rank. Otherwise the members
-// that continue would wait for ever or match wrong messages. Only the first Break of a communicator
-// counts. A nil cause stands for ErrRevoked. Other members get the text of cause; if it is longer than 242
-// bytes, they may get only its beginning. If cause is a PeerError, they also get a PeerError of the lost rank.
+// that continue would wait for ever or match wrong messages. If several members call Break, only the
+// first Break of which a member learns counts at that member. A nil cause stands for ErrRevoked. Other
+// members get the text of cause; if it is longer than 242 bytes, they may get only its beginning. If
+// cause is a PeerError, they also get a PeerError of the lost rank.
 // If this rank has closed the communicator, Break still notifies the other members. The reason is that Close may
 // have ended a collective operation of another goroutine, and the other members may have begun this operation.
 func (c *Comm) Break(cause error) {
@@ -111,6 +114,6 @@ func (c *Comm) Break(cause error) {
 	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, member: w.Rank(), origin: origin}, notice)
 }
 
-// Broken reports whether a member has broken the communicator, or its World has ended with the loss of a rank
-// (World.Resume). It stays true after Close.
+// Broken reports whether a member has broken the communicator, as far as this rank knows, or whether the World of the
+// communicator has ended with the loss of a rank (World.Resume). It stays true after Close.
 func (c *Comm) Broken() bool { return c != nil && c.core.broken.Load() }

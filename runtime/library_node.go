@@ -42,8 +42,8 @@ func (w *World) placeOf(rank int) any {
 
 // NewSharedAmong is NewShared for some members of c. ranks are the ranks of these members in c, in
 // ascending order. Only these members call it. Part and Word take a member's index in ranks in
-// place of the member's rank. If two sets of members overlap, the second set must call
-// NewSharedAmong after the call of the first set has returned.
+// place of the member's rank. A member of two overlapping sets calls NewSharedAmong for the second set
+// only after its call for the first set has returned.
 func NewSharedAmong(c *Comm, ranks []int, bytesPerRank int) (*Shared, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))

@@ -31,10 +31,10 @@ type Describer interface{ Doing() string }
 // prints in World.Close with GORUN_EXPLAIN=1.
 type Explainer interface{ Explain() []string }
 
-// Inquire asks another member about a subject and returns the first answer of an Answerer among the
-// attributes that the member has in this communicator. The asked member need not make a call.
-// Inquire is meant for describing errors, not for moving data, and also works on a broken
-// communicator. If no answer arrives, the error is ErrNoAnswer.
+// Inquire asks another member about a subject. At the asked member, the runtime calls the Answerers
+// among the attributes of the communicator in turn. Inquire returns the first answer that is not empty.
+// The program of the asked member need not make a call. Inquire is meant for describing errors, not for
+// moving data, and also works on a broken communicator. If no such answer arrives, the error is ErrNoAnswer.
 func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 	if err := c.checkPeer(rank); err != nil {
 		return nil, err
@@ -55,9 +55,9 @@ func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 // inquiryWait names the wait for an answer in diagnosis and errors.
 const inquiryWait = "answer"
 
-// AwaitedRanks lists the members from which blocking calls wait to receive at this moment. If c is a
-// Private view, AwaitedRanks covers the calls on all Private views of the communicator; otherwise it
-// covers the calls on all other views.
+// AwaitedRanks lists the members from which blocking calls wait to receive at this moment. It leaves
+// out receives from AnySource. If c is a Private view, AwaitedRanks covers the calls on all Private views
+// of the communicator; otherwise it covers the calls on all other views.
 func (c *Comm) AwaitedRanks() []int {
 	var ranks []int
 	for _, o := range c.engine.Blocked() {
@@ -71,7 +71,7 @@ func (c *Comm) AwaitedRanks() []int {
 // Unreceived is a message that has arrived but has not been matched by a receive.
 type Unreceived struct {
 	Status
-	// Label is the label of a message of SendLabeled, or 0.
+	// Label is the label of the message, or 0 if it was sent without a label.
 	Label uint32
 }
 

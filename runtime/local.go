@@ -24,9 +24,9 @@ import (
 // errors.As reach its cause.
 func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }
 
-// LocalContext is Local with a context.Context. When ctx ends, the operations of all ranks end with
-// ErrAborted, and the error is a HangError, which describes what each rank was doing. So a test
-// that hangs can report why before its deadline:
+// LocalContext is Local with a context.Context. If ctx ends before a rank has failed, the operations
+// of all ranks end with ErrAborted, and the error is a HangError, which describes what each rank was
+// doing. So a test that hangs can report why before its deadline:
 //
 //	deadline, _ := t.Deadline()
 //	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-time.Second))
@@ -38,11 +38,11 @@ func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
 }
 
 // LocalRespawn is LocalContext for programs that continue after the loss of a rank. It does what
-// gorun -on-failure respawn=restarts does. A rank that panics is lost and started again: fn runs
-// from its beginning with Role Recovered, and the other ranks return to World.Resume. A rank ends
-// the job if fn returns an error, or if its goroutine ends by runtime.Goexit, as in a test that
-// fails. A panic also ends the job if the job has used all its restarts, or if World.Resume has
-// ended at all ranks.
+// gorun -on-failure respawn=N does, where N is the argument restarts. A rank that panics is lost and
+// started again: fn runs from its beginning with Role Recovered, and the other ranks return to
+// World.Resume. A rank ends the job if fn returns an error, or if its goroutine ends by runtime.Goexit,
+// as in a test that fails. A panic also ends the job if the job has used all its restarts, or if
+// World.Resume has ended at all ranks.
 func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) error {
 	if restarts < 1 {
 		return callsite.At(fmt.Errorf("%w: %d restarts", ErrArgument, restarts))
@@ -75,8 +75,8 @@ type localJob struct {
 	node     *shm.Node
 	wait     engine.WaitPolicy
 	secret   [32]byte
-	// processors is GOMAXPROCS at the start of the job. Ranks that begin later, after the program has
-	// changed it, must choose the same algorithms.
+	// processors is GOMAXPROCS at the start of the job. A rank that begins after the program has changed
+	// GOMAXPROCS must choose the same algorithms as the other ranks.
 	processors int
 	// simulated is the configuration of a job that localjob.Start or LocalRespawn has started, else
 	// zero. Its Network is set only if the job has a network of its own.
@@ -90,7 +90,7 @@ type localJob struct {
 	left  int   // how many ranks wait in fence or are dead
 	// dead has the ranks that were killed.
 	dead map[int]bool
-	// The channel over is closed when every rank waits in fence or is dead, or when a rank has failed.
+	// The channel over is closed when every rank waits in fence or is dead, or when the job has failed.
 	over   chan struct{}
 	closed bool // whether over is closed
 }
@@ -202,7 +202,7 @@ func (w *World) failed(why error) {
 }
 
 // fail ends the job because of the failure of one rank. Only the first failure counts: later
-// failures are mostly consequences of the first.
+// failures are mostly consequences of the first. A failure of a rank that was killed does not count.
 func (j *localJob) fail(rank int, why error) {
 	if j.isDead(rank) || !j.blame(&RankError{Rank: rank, Err: why}) {
 		return
@@ -285,7 +285,7 @@ func (j *localJob) Report() string {
 	return bootstrap.Together(list)
 }
 
-// fence waits until every rank waits in fence or is dead, or until a rank has failed.
+// fence waits until every rank waits in fence or is dead, or until the job has failed.
 func (j *localJob) fence(rank int) {
 	j.mu.Lock()
 	if !j.dead[rank] {

@@ -50,7 +50,7 @@ type localProcess struct {
 
 	// restarts.mu guards the fields below it.
 	world *World // the newest World, nil before the first
-	cause error  // why the process was killed, nil while it lives
+	cause error  // why the process was killed, nil if it was not killed
 	gone  bool   // the process has left the job
 }
 
@@ -170,7 +170,7 @@ func (p *localProcess) lateFailure() error {
 	return nil
 }
 
-// kill kills the newest process of a rank, and reports whether it was alive.
+// kill kills the newest process of a rank, and reports whether it has done so (see die).
 func (l *restarts) kill(rank int, cause error) bool {
 	l.mu.Lock()
 	p := l.processes[rank]
@@ -248,7 +248,8 @@ func (p *localProcess) alive() bool {
 	return p.cause == nil
 }
 
-// die kills the process, and reports whether it was alive.
+// die kills the process, and reports whether it has done so. It does nothing if the process was killed
+// before or has left the job, or if the job has failed.
 func (p *localProcess) die(cause error) bool {
 	p.of.mu.Lock()
 	if p.cause != nil || p.gone || p.of.over {

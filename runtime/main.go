@@ -111,7 +111,7 @@ func panicStack() []byte {
 	return stack
 }
 
-// joined reports whether this process has tried to join its job, which it can do once.
+// joined reports whether this process has tried to join its job. A process can try only once.
 var joined atomic.Bool
 
 // Init joins the job and returns its World, which the caller closes with World.Close. If neither gorun
@@ -122,8 +122,8 @@ func Init() (*World, error) {
 	return w, err
 }
 
-// initialize is Init, and also returns the session. The session is not nil once bootstrap.Join has
-// succeeded, even if there is an error.
+// initialize is Init, and also returns the session. If bootstrap.Join has succeeded, the session is
+// not nil, even if initialize returns an error.
 func initialize() (*World, *bootstrap.Session, error) {
 	if joined.Swap(true) {
 		return nil, nil, errors.New("runtime: this process has joined its job already: call Main or Init once")
@@ -166,9 +166,9 @@ func begin(session *bootstrap.Session, life *localProcess) (*World, error) {
 	return w, err
 }
 
-// enter makes the World for the generation of the job that the session is in. If the exchange of cards
-// fails, enter releases all that it has made. The error is bootstrap.ErrRenewed if the generation ends before all
-// ranks have joined it. In this case enter also returns the World, for discard.
+// enter makes the World for the generation of the job that the session is in. If World.meet fails, enter abandons the
+// World. The error is bootstrap.ErrRenewed if the generation ends before all ranks have joined it. In this case enter
+// also returns the World, so that discard can later give back its node memory.
 func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, error) {
 	job := session.Job()
 	around, err := life.surroundings(session)

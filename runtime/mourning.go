@@ -6,7 +6,7 @@ import (
 )
 
 // mourning belongs to a communicator. It holds the lost members whose loss this rank has
-// acknowledged (Ack), and the number of agreements that this rank has begun.
+// acknowledged (Ack), and the number of calls of Agree and Shrink that this rank has begun.
 type mourning struct {
 	// mu guards the fields. No other lock is taken while mu is held.
 	mu           sync.Mutex
@@ -14,8 +14,8 @@ type mourning struct {
 	rounds       uint32
 }
 
-// begin begins an agreement. It returns the number of the agreement in the communicator, and the
-// acknowledged ranks.
+// begin counts a call of Agree or Shrink. It returns the number of this call in the communicator, and
+// the acknowledged ranks.
 func (m *mourning) begin() (round uint32, acknowledged []int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

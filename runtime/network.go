@@ -31,7 +31,8 @@ func forcesNetwork() bool { return os.Getenv(bootstrap.EnvTransport) == transpor
 
 // openNetwork opens the network between the nodes of a job. If the network cannot be opened, the
 // result is an error only with -transport rdma. Without that option, the ranks of a node still reach
-// each other. An invalid value of bootstrap.EnvTransport is always an error.
+// each other. An invalid value of bootstrap.EnvTransport is an error, too. A simulated job ignores this
+// variable and uses its own network.
 func openNetwork(w *World, secret [32]byte) (network, error) {
 	if w.local.isSimulated() {
 		return network{fabric: newSimulatedFabric(w.local.network(w.job.Generation), w.Rank()), forced: true}, nil
@@ -82,8 +83,9 @@ func (w *World) card(rank int) (bootstrap.Card, error) {
 	return card, nil
 }
 
-// arena returns the Arena that a rank's allocator uses in place of own, the rank's range of node
-// memory. A fabric may replace own because adapters may have parts of the range registered.
+// arena returns the Arena that the rank's allocator uses. This is own, the rank's range of node memory,
+// unless the fabric replaces it. A fabric may replace own because adapters may have parts of the range
+// registered.
 func (n *network) arena(own transport.Arena) transport.Arena {
 	if f, ok := n.fabric.(interface {
 		arena(transport.Arena) transport.Arena
@@ -93,7 +95,7 @@ func (n *network) arena(own transport.Arena) transport.Arena {
 	return own
 }
 
-// fill writes the network addresses at which this rank listens into its card.
+// fill writes the network addresses at which this rank listens into c, the rank's card.
 func (n *network) fill(c *bootstrap.Card) {
 	if n.fabric == nil {
 		return

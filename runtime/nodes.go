@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// meet publishes this rank's card, waits for the book of all ranks' cards, and prepares the
-// network and the engine for them.
+// meet publishes this rank's card, waits for the book of all ranks' cards, passes the book to the
+// network, and starts the engine.
 func (w *World) meet(session *bootstrap.Session) error {
 	card := session.Card()
 	w.network.fill(&card)

@@ -19,7 +19,8 @@ type Persistent struct {
 	// launch starts an operation of a library. It is nil for a send or a receive.
 	launch  func() Request
 	request Request
-	// state records whether an operation is under way and whether Close was called.
+	// state records whether an operation was started whose result was not returned yet, and whether Close
+	// was called.
 	state persistentState
 }
 
@@ -86,8 +87,8 @@ func (p *Persistent) Start() error {
 	return nil
 }
 
-// Wait waits for the end of the operation that was started last, and returns its result. If no
-// operation is started, it returns an empty Status at once.
+// Wait waits for the end of the operation that was started last, and returns its result. If there is no
+// such operation, if its result was returned before, or after Close, Wait returns an empty Status at once.
 func (p *Persistent) Wait() (Status, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, nil
@@ -100,7 +101,7 @@ func (p *Persistent) Wait() (Status, error) {
 }
 
 // Test reports whether the operation that was started last has ended. If it has ended, Test returns
-// the result.
+// the result. Where Wait returns an empty Status at once, Test returns it, too, and reports true.
 func (p *Persistent) Test() (Status, bool, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, true, nil
@@ -113,8 +114,9 @@ func (p *Persistent) Test() (Status, bool, error) {
 }
 
 // Request returns the request of the operation that was started last, for WaitAll and similar
-// functions, or the zero Request if no operation is started. Waiting for the request takes the
-// result; Wait or Test of the Persistent must still be called before the next Start.
+// functions. It returns the zero Request in the cases in which Wait returns an empty Status at once.
+// Waiting for the request takes the result; Wait or Test of the Persistent must still be called before
+// the next Start.
 func (p *Persistent) Request() Request {
 	if p.state != persistentStarted {
 		return Request{}

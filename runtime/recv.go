@@ -10,8 +10,8 @@ import (
 
 // Recv receives one message into buf. If the message is longer than buf, Recv fills buf and returns
 // a TruncatedError. A shorter message is no error: Status.Count returns its length. A Recv from
-// AnySource ends with a PeerError if no matching message is there and the loss of a member has not
-// been acknowledged with Comm.Ack.
+// AnySource ends with a PeerError if no matching message has arrived and a member is lost whose loss this
+// rank has not acknowledged with Comm.Ack.
 func Recv[T any](c *Comm, buf []T, source, tag int) (Status, error) {
 	return c.recv(elementOf[T](), bytesOf(buf), source, tag)
 }
@@ -68,7 +68,7 @@ func (c *Comm) incoming(e *element, b []byte, source, tag int) (incoming, error)
 func (c *Comm) cause(e *element) error { return cmp.Or(c.Err(), e.err) }
 
 // from checks the source and the tag of a receive or a probe, and returns what the engine
-// matches. AnySource and AnyTag have the same values in the engine. If Peer is ProcNull, the
+// matches. AnySource and AnyTag have the same values in the engine. If Peer of the result is ProcNull, the
 // caller must not call the engine.
 func (c *Comm) from(source, tag int) (engine.Match, error) {
 	m := engine.Match{Context: c.id, Peer: source, Tag: tag}

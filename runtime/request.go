@@ -40,7 +40,7 @@ type rest struct {
 	watched *watched
 }
 
-// nullRest is the rest of an operation with ProcNull, which has no peer.
+// nullRest is the rest of an operation whose peer is ProcNull.
 var nullRest = new(rest)
 
 // failedRequest returns the Request of an operation that could not be started.
@@ -81,8 +81,9 @@ func (r Request) task() *task {
 // Wait waits for the end of the operation and takes its result. The Status of a send is empty. If
 // the context.Context of the view on which the operation was started ends first, Wait cancels the
 // operation as Cancel does. It then returns the error of this context.Context. If the message has
-// already been matched, Wait returns the result instead. In the handler of an inline actor, Wait does not
-// wait: it cancels the operation with ErrInline. The operation of a NewRequest is not canceled and continues.
+// already been matched, Wait waits for the end of the transfer and returns the result instead. In the handler of an
+// inline actor, Wait does the same at once, with the error ErrInline. Then the operation of a NewRequest is not
+// canceled and continues.
 func (r Request) Wait() (Status, error) {
 	if r.operation.Zero() {
 		return r.early()
@@ -129,8 +130,9 @@ func (r Request) Done() bool {
 //
 // A small standard send cannot be canceled once its message has been copied into the lane,
 // although no receive has matched it. It can be canceled only while it waits for the
-// connection to a rank of another node or for room in the lane. If Wait returns nil, the message
-// arrives. If Wait returns ErrCanceled, the message never arrives.
+// connection to a rank of another node, for room in the lane or, if the receiver has no room left for
+// unexpected messages, for the matching receive. If Wait returns nil, the message arrives. If Wait
+// returns ErrCanceled, the message never arrives.
 func (r Request) Cancel() {
 	if t := r.task(); t != nil {
 		t.cancel()
@@ -156,7 +158,7 @@ func (r Request) test() (Status, bool, error) {
 	return status, true, err
 }
 
-// early returns the result of an operation that was complete when it was started.
+// early returns the result of an operation that was complete at its start or could not be started.
 func (r Request) early() (Status, error) {
 	if r.rest == nil {
 		return emptyStatus, nil
@@ -201,6 +203,6 @@ func untaken(err error) error {
 	return err
 }
 
-// emptyStatus is the Status of a zero Request, of a Request whose result was taken, of a send, and
-// of a NewRequest.
+// emptyStatus is the Status of a zero Request, of a Request whose result was taken, of a send to a rank
+// other than ProcNull, and of a NewRequest.
 var emptyStatus = Status{Source: AnySource, Tag: AnyTag, size: 1}

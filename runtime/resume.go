@@ -16,7 +16,7 @@ type Role int
 
 // The roles of a rank.
 const (
-	// Initial is a rank of a job that has not lost a rank yet.
+	// Initial is a rank whose World was made before gorun started a lost rank of the job again.
 	Initial Role = iota
 	// Recovered is a rank whose process was started in place of a process that has ended.
 	Recovered
@@ -65,11 +65,11 @@ func (w *World) Generation() int { return w.job.Generation }
 // PeerError ends the job, too.
 //
 // When a rank ends, gorun starts its program again, on another host if the host of the rank is lost.
-// Main runs from its beginning to Resume, where Role is Recovered; with -spares the program has been
-// started in advance. At the other ranks every operation on every communicator, under way or later,
-// ends with PeerError. fn must then return. Resume leaves the World and runs fn again, with a new
-// World in which Role is Survivor and all ranks are present. Resume also runs fn again at a rank
-// where fn has returned nil, as long as fn has not returned nil at all ranks.
+// In the new process, the function of Main runs from its beginning to Resume, and Role is Recovered. With
+// -spares, this process has been started in advance. At the other ranks every operation on every
+// communicator, under way or later, ends with PeerError. fn must then return. Resume leaves the World
+// and runs fn again, with a new World in which Role is Survivor and all ranks are present. Resume also
+// runs fn again at a rank where fn has returned nil, as long as fn has not returned nil at all ranks.
 //
 // Nothing passes from the old World to the new one: messages, communicators, requests, Buffers,
 // Shared memory and PIDs belong to the World in which they were made. Memory of an old World can

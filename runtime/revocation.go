@@ -28,7 +28,7 @@ type pendingRevocation struct {
 const revocationWait = 100 * time.Millisecond
 
 // takeRevocation handles a revocation that the launcher reports. It acts on the revocation when the
-// revoking rank is lost, when a later agreement of the communicator has been decided, or after
+// revoking rank is lost, when a later Agree or Shrink of the communicator has been decided, or after
 // revocationWait. If the notice of the revoking rank has arrived before, the communicator has failed
 // already, and takeRevocation has no effect.
 func (w *World) takeRevocation(r *bootstrap.Revocation) {
@@ -74,8 +74,8 @@ func (s *revocations) drop(rank int, p *pendingRevocation) {
 	}
 }
 
-// act acts on a revocation of a rank, and then drops it. Until the communicator has failed, settle must find the
-// revocation.
+// act acts on a revocation of a rank, and drops it afterwards, because settle must find the revocation until the
+// communicator has failed.
 func (s *revocations) act(rank int, p *pendingRevocation) {
 	p.once.Do(p.act)
 	s.drop(rank, p)

@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Shared is memory that the members of a communicator on one node share. Each member has a part in
-// its own arena, and all members on the node access all parts in place. The initial contents of a
-// part are zeros, and pages that are never written cost no memory.
+// Shared is memory of the members of a communicator. Each member has a part in its own arena. Members on
+// the same node access each other's parts in place. The initial contents of a part are zeros, and pages
+// that are never written cost no memory.
 //
 // Words order accesses. A rank writes into a part and then calls Signal on a word. A rank that
 // reads the new value by Await or Load sees all writes before the Signal. A Shared may be used from
@@ -32,7 +32,7 @@ type Shared struct {
 	lease  arena.Lease
 	closed atomic.Bool
 
-	// sleepers counts the members on the node that sleep or are about to sleep; asleep has
+	// sleepers counts the members on the node that may sleep while they wait for a word; asleep has
 	// a bit for each of them. Both lie in the part of the first member on the node.
 	sleepers *Word
 	asleep   []*Word
@@ -40,8 +40,8 @@ type Shared struct {
 	// execute a memory barrier before it sleeps. Signal then needs no barrier of its own.
 	barred bool
 
-	// waiting counts the goroutines of this rank in Await. announced is true while this
-	// rank is counted in sleepers. memory.mu guards both.
+	// waiting counts the goroutines of this rank that are in Await of this Shared. announced is true while
+	// this rank is counted in sleepers. memory.mu guards both.
 	waiting   int
 	announced bool
 }

@@ -172,7 +172,7 @@ func (s *Shared) announce(asleep bool) {
 
 // wordSleeper is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before one
 // of these goroutines sleeps, the wordSleeper announces the rank to the writers of the words. As long as
-// no rank is announced, a writer needs only one read, of a counter that no rank writes.
+// no rank is announced, a writer only reads a counter. No rank writes this counter in the meantime.
 //
 // A wordSleeper also lets the rank return to its processor when the rank yields.
 type wordSleeper struct {

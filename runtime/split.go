@@ -40,8 +40,9 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 // likely to have this value.
 const byColor Sharing = math.MinInt
 
-// split implements Split and SplitType, whose name is op. The argument what names the resource by which the members are
-// split, or is byColor. All members whose color is not Undefined must pass the same value for what.
+// split implements Split and SplitType. The argument op is the name of the calling method. The argument what names the
+// resource by which the members are split, or is byColor. All members whose color is not Undefined must pass the same
+// value for what.
 // The argument name is appended to the name of c.
 func (c *Comm) split(op string, color, key int, what Sharing, name string) (*Comm, error) {
 	const width = 3 // words per rank
@@ -73,9 +74,10 @@ func (c *Comm) split(op string, color, key int, what Sharing, name string) (*Com
 	return c.made(op, newComm(c.core.world, number, c.core.name+name, ranks, mine), err)
 }
 
-// checkColors returns ErrArgument if the words of all members have a negative color other than
-// Undefined, or if the members have passed different values for the argument what of split. The color
-// of a member that passed an invalid value to SplitType is negative.
+// checkColors returns ErrArgument if a member has passed a negative color other than Undefined, or if
+// members have passed different values for the argument what of split. Members with the color Undefined
+// may pass any value for what. The color of a member that passed an invalid value to SplitType is
+// negative. all has the words of all members, width words of each.
 func checkColors(all []uint64, width int) error {
 	first := Sharing(Undefined)
 	for at := 0; at < len(all); at += width {
@@ -123,7 +125,7 @@ func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 }
 
 // Tags of agreements in the control context. The engine's largest tag is 1<<31-1, about
-// twice the user's TagMax, so that tagCreate plus a tag of the user fits.
+// twice the user's TagMax. So tagCreate plus a tag of the user is a valid tag of the engine.
 const (
 	tagDup = iota
 	tagSplit

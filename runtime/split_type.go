@@ -35,7 +35,7 @@ func (s Sharing) String() string {
 // node, become one new communicator. They are in the order of their keys and, if keys are equal, in
 // the order of their ranks in c. All members call it with the same value of the argument what. A
 // member can pass Undefined instead, and then gets nil. If a member passes an invalid value, or if
-// members pass different values, the error is ErrArgument.
+// members pass different values other than Undefined, the error is ErrArgument.
 func (c *Comm) SplitType(what Sharing, key int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

@@ -4,15 +4,15 @@ import "github.com/gorun-hpc/gorun/runtime/internal/engine"
 
 // Wildcards and special ranks.
 const (
-	// AnySource as the source of a receive or probe matches every source.
+	// AnySource matches every source if it is passed as the source of a receive or probe.
 	AnySource = engine.AnySource
-	// AnyTag as the tag of a receive or probe matches every tag.
+	// AnyTag matches every tag if it is passed as the tag of a receive or probe.
 	AnyTag = engine.AnyTag
 	// ProcNull is the null rank: a send to it does nothing, and a receive from it returns at
 	// once with source ProcNull, tag AnyTag and count 0.
 	ProcNull = -2
-	// Undefined as the color of a Split requests no communicator. It is also the result of a lookup that
-	// finds no rank, and the index that WaitAny and TestAny return if they return no request.
+	// Undefined, passed as the color of a Split, requests no communicator. It is also the result of a lookup
+	// that finds no rank, and the index that WaitAny and TestAny return if they return the result of no request.
 	Undefined = -32766
 	// TagMax is the largest tag.
 	TagMax = 1<<30 - 1
@@ -45,5 +45,5 @@ func count(n, size int) int {
 	return n / size
 }
 
-// nullStatus is the result of a receive from ProcNull.
+// nullStatus is the Status of an operation whose peer is ProcNull.
 var nullStatus = Status{Source: ProcNull, Tag: AnyTag, size: 1}

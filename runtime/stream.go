@@ -42,8 +42,9 @@ const (
 	streamNumbers = 1 << 29
 )
 
-// The window of a stream: bounds of the values and the bytes that are sent but not reported as taken by
-// a credit. While fewer than streamBytes/2 bytes are unreported, the sender may send a value of any length.
+// The window of a stream bounds the values and the bytes that are sent and unreported. A value is unreported until a
+// credit has reported that the receiver has taken it. While fewer than streamBytes/2 bytes are unreported, the sender
+// may send a value of any length.
 const (
 	streamValues = 128
 	streamBytes  = 256 << 10
@@ -84,10 +85,10 @@ type outflow struct {
 	// credit is the receive of the next credit into room. It is under way while state is creditMore.
 	credit Request
 	room   [creditSize]byte
-	// sent counts the values and bytes that were sent. taken counts the values and bytes that the last
-	// credit reports as taken by the receiver.
+	// sent counts the values and bytes that were sent. taken counts the values and bytes that the receiver
+	// has taken according to the newest credit.
 	sent, taken flow
-	// state is the kind of the last credit, at first creditMore.
+	// state is the kind of the newest credit, at first creditMore.
 	state byte
 	frame []byte // memory for frames, reused
 }
@@ -96,16 +97,16 @@ type outflow struct {
 type flow struct{ values, bytes uint64 }
 
 // SendStream sends the values of a sequence to dest in order, each in its own message; dest
-// receives them by Stream. It sends at most 128 values and 256 KiB ahead of the receiver, or 128 KiB
-// and one longer value, and then waits until the receiver has taken some values. It returns nil when
-// the receiver has taken all values. If seq yields an error, or a value cannot be encoded, SendStream
-// returns the error. The receiver gets the values that precede the error, and then a StreamError. A panic of
-// seq passes through SendStream, and the receiver gets a StreamError, too.
-// SendStream returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the
-// receiver is lost; in both cases SendStream leaves the loop over seq at the next value. Several streams
-// with the same tag may go from one rank to another at the same time. They are received in the order in which
-// their first values were sent. Streams do not match other messages. If dest is ProcNull, SendStream sends
-// nothing and does not call seq.
+// receives them by Stream. SendStream sends at most 128 values ahead of the receiver, with at most 256 KiB,
+// or with less than 128 KiB before a last value of any length. Then it waits until the receiver has taken
+// some values. It returns nil when the receiver has taken all values. If seq yields an error, or a
+// value cannot be encoded, SendStream returns the error. The receiver gets the values that precede the
+// error, and then a StreamError. A panic of seq passes through SendStream, and the receiver gets a
+// StreamError, too. SendStream returns ErrStreamStopped if the receiver stops the stream, and a
+// PeerError if the receiver is lost; in both cases SendStream leaves the loop over seq at the next
+// value. Several streams with the same tag may go from one rank to another at the same time. They are
+// received in the order in which their first values were sent. Streams do not match other messages. If
+// dest is ProcNull, SendStream sends nothing and does not call seq.
 func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 	if seq == nil {
 		return callsite.At(fmt.Errorf("%w: no sequence", ErrArgument))

@@ -101,7 +101,7 @@ func (c *Comm) newInflow(source, tag int) (*inflow, error) {
 	c.core.leftovers.discard(c.engine)
 	in.from.Context = c.streamContext()
 	room := encodings.Get().(*[]byte)
-	if cap(*room) < frameHead { // then Matched.bytes can receive the head of the first frame in any case
+	if cap(*room) < frameHead { // Matched.bytes needs room for the head of a frame if there is no other memory
 		*room = make([]byte, 0, frameHead)
 	}
 	return &inflow{comm: c, from: in.from, tag: tag, room: room}, nil
@@ -178,7 +178,7 @@ func (s *inflow) took() {
 }
 
 // credit sends a credit of this kind, which reports to the sender what was taken. It does not wait until the sender
-// has room for the credit. If the sender is lost, it needs no credit, and the receive of the next frame fails.
+// has room for the credit, and ignores errors: a lost sender needs no credit, and the receive of its next frame fails.
 func (s *inflow) credit(kind byte) {
 	s.told = s.taken
 	b := binary.LittleEndian.AppendUint32(append(make([]byte, 0, creditSize), kind), s.number)
@@ -187,7 +187,8 @@ func (s *inflow) credit(kind byte) {
 	s.comm.engine.Isend(to, valueElement.typ, b, engine.Standard)
 }
 
-// close sends creditStopped to the sender if the loop was left early, and leaves the remaining frames to leftovers.
+// close ends the stream at this rank. If the first frame was received, but not the last one, close sends creditStopped
+// to the sender and leaves the remaining frames to leftovers.
 func (s *inflow) close() {
 	if s.opened && !s.ended {
 		s.credit(creditStopped)

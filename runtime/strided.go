@@ -63,8 +63,8 @@ func RecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) (Status, e
 	return status, err
 }
 
-// IsendStrided starts a SendStrided. It copies the elements before it returns, so
-// that buf may be changed at once.
+// IsendStrided starts a SendStrided. It copies the elements before it returns. After that,
+// buf may be changed.
 func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) Request {
 	if err := checkStrided(buf, s); err != nil {
 		return failedRequest(err)
@@ -73,8 +73,8 @@ func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) Request {
 	return Isend(c, gather(packed, buf, s), dest, tag).after(strides{packed: packed})
 }
 
-// IrecvStrided starts a RecvStrided. The elements are written by the Wait or
-// Test that reports the end.
+// IrecvStrided starts a RecvStrided. The Wait or Test that reports the end writes the
+// elements into buf.
 func IrecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) Request {
 	if err := checkStrided(buf, s); err != nil {
 		return failedRequest(err)
@@ -87,7 +87,7 @@ func IrecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) Request {
 	}})
 }
 
-// gather copies the elements that s describes into packed.
+// gather copies the elements that s describes into packed, and returns them as a slice of packed.
 func gather[T any](packed *space, buf []T, s Strided) []T {
 	to := viewOf[T](packed.bytes, s.Len())
 	if s.Block == 1 {
@@ -105,8 +105,8 @@ func gather[T any](packed *space, buf []T, s Strided) []T {
 	return to
 }
 
-// scatter copies the elements of the slice from to the elements of buf that s describes, beginning
-// with the first. The slice from may have fewer elements than s.Len.
+// scatter copies the slice named from into the elements of buf that s describes, beginning with the
+// first of them. The slice may have fewer elements than s.Len.
 func scatter[T any](buf []T, s Strided, from []T) {
 	if s.Block == 1 {
 		for i, v := range from {
@@ -138,8 +138,8 @@ func (s strides) finish(n int) {
 	}
 }
 
-// after returns r with s as the work that remains at its end. If r has ended already, the method after
-// frees the space of s, unless the check still watches it.
+// after returns r with s as the work that remains at its end. If the peer of r is ProcNull, or if r has completed
+// already and has no rest, the method after frees the space of s at once.
 func (r Request) after(s strides) Request {
 	switch {
 	case r.rest == nullRest, r.rest == nil && r.operation.Zero():

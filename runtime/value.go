@@ -86,14 +86,15 @@ func keepEncoding(p *[]byte, b []byte) {
 	}
 }
 
-// SendValue sends one value of any type, as Send sends a slice; RecvValue receives it. Values
-// without pointers (see Element), strings, and slices of values without pointers are sent as their
-// bytes. Other values are encoded by the codec of RegisterCodec or, if there is none, by
-// encoding/gob. For a value that encoding/gob encodes, its rules apply: unexported fields are not
+// SendValue sends one value of any type, as Send sends a slice; RecvValue receives it. If a codec was
+// registered for T (RegisterCodec), this codec encodes the value. Otherwise, three kinds of values are
+// sent as their bytes: strings, values without pointers (see Element), and slices of values without
+// pointers. encoding/gob encodes all other values. Its rules apply to them: unexported fields are not
 // sent, types in interfaces must be registered by gob.Register, and an empty slice within a value
-// arrives as nil. A value that is itself nil, or an empty slice or map, arrives unchanged. Values
-// that contain themselves, or are nested more than 10,000 levels deep, and pointers to nil pointers
-// cannot be encoded. If a value cannot be encoded, the error is a ValueError, and nothing is sent.
+// arrives as nil. A value that is itself nil, or an empty slice or map, arrives unchanged. gorun does not
+// pass three kinds of values to encoding/gob: values that contain themselves, values that are nested more
+// than 10,000 levels deep, and pointers to nil pointers. They cannot be encoded. If a value cannot be
+// encoded, the error is a ValueError, and nothing is sent.
 func SendValue[T any](c *Comm, v T, dest, tag int) error {
 	if null, err := c.checkValue(dest, tag); null || err != nil {
 		return err
@@ -160,8 +161,9 @@ func RecvValue[T any](c *Comm, source, tag int) (T, Status, error) {
 }
 
 // bytes receives the message of a value into room or, if room is too small, into new memory. If the
-// memory is not available, the message is discarded and the error is a MemoryError. Then the result is in room. It
-// is the head of the frame of a stream, or empty if room is too small for the head, or if the transfer failed.
+// memory is not available, the message is discarded and the error is a MemoryError. Then the result is in room and has
+// only the first frameHead bytes; these are the head of the frame if the message belongs to a stream. The result is
+// empty if room is too small for these bytes, or if the transfer failed.
 func (m *Matched) bytes(room []byte) ([]byte, Status, error) {
 	n := m.status.Bytes
 	m.taken()

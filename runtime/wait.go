@@ -56,7 +56,7 @@ func (r Request) joins(c *Comm) bool {
 	return r.comm == c || r.operation.Zero() || r.comm.ctx == nil && c.ctx == nil && r.comm.engine == c.engine
 }
 
-// collect waits for requests that join each other, and appends their errors to errs.
+// collect waits for requests with one call of the engine (see joins), and appends their errors to errs.
 func collect(errs []error, requests []Request) []error {
 	var room [waitAllBatch]engine.Handle
 	for i := range requests {

@@ -40,15 +40,16 @@ type World struct {
 	// book has the cards of all ranks. It is nil before they have arrived, in a job of one node, and in a Local
 	// without restarts.
 	book atomic.Pointer[bootstrap.Book]
-	// session connects the rank with the agent of its node or, in LocalRespawn, with the type restarts. It is nil in a
-	// Local without restarts.
+	// session connects the rank with the agent of its node or with what takes the agent's place: rank 0 under another
+	// launcher, or localJob.restarts in LocalRespawn. It is nil in a Local without restarts.
 	session *bootstrap.Session
 	// local is the job of a rank of Local, nil for a rank that is a process. life is the
 	// localProcess of a rank of LocalRespawn, else nil.
 	local *localJob
 	life  *localProcess
 	// council sends votes and revocations to the launcher, or takes its place (localCouncil). deaths holds
-	// the losses of other ranks that this rank knows of. rulings are the agreements under way.
+	// the losses of other ranks that this rank knows of. rulings are the calls of Agree and Shrink that wait for a
+	// decision.
 	council council
 	deaths  deaths
 	rulings rulings
@@ -77,7 +78,7 @@ type World struct {
 	stalls  stalls
 	// asked is the time when the node agent last asked for a report. Only the goroutine of listen uses it.
 	asked time.Time
-	// stop ends the goroutine of listen, which handles signals and notices.
+	// stop ends the goroutine of listen, which handles signals and notices, and writes the remaining reports.
 	stop func()
 	// check finds mistakes of the program; nil without GORUN_CHECK=1.
 	check    *check
@@ -214,8 +215,8 @@ func (w *World) abort(code int, reason string, why error) {
 }
 
 // Close leaves the job. It waits until every rank has called Close or was lost, because a peer may
-// still read this rank's memory. In a Local, it also stops waiting when a rank has failed. The World cannot be used
-// afterwards. Main and Local call Close. A further
+// still read this rank's memory. In a Local, it also stops waiting when a rank has failed or the context.Context of
+// LocalContext has ended. The World cannot be used afterwards. Main and Local call Close. A further
 // call returns the result of the first call. After Resume, Close of any World of the process closes the
 // newest World.
 func (w *World) Close() error {

@@ -113,7 +113,7 @@ func jobMeasurements() []measurement {
 		{key: "stall barrier", program: "stall", ranks: 2, bound: true, args: []string{"-op", "barrier", "-for", "20ms"}, quick: fewWorks},
 		{key: "stall allreduce", program: "stall", ranks: 2, bound: true, args: []string{"-op", "allreduce", "-m", "8", "-for", "20ms"}, quick: fewWorks},
 		{key: "stall exchange", program: "stall", ranks: 2, bound: true, args: []string{"-op", "exchange", "-m", "4M", "-for", "20ms"}, quick: fewWorks},
-		{key: "stall unbound", program: "stall", ranks: 2, args: []string{"-op", "barrier", "-for", "20ms"}, quick: fewWorks},
+		{key: "stall unbound", program: "stall", ranks: 2, launch: []string{"-bind-to", "none"}, args: []string{"-op", "barrier", "-for", "20ms"}, quick: fewWorks},
 		{key: "loss", program: "loss", ranks: 4, alone: true, launch: []string{"-on-failure", "continue"}, quick: []string{}},
 		{key: "allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}},
 		{key: "memory", program: "memory", ranks: 64, quick: []string{}},

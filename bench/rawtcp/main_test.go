@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 	for _, tc := range []struct{ ranks, sizes, says string }{
 		{"1", "8", "two ranks"},
 		{"3", "8", "two ranks"},
-		{"2", "0", "no byte"},
+		{"2", "0", "no messages of 0 bytes"},
 	} {
 		out, err := run(t, tc.ranks, "-m", tc.sizes)
 		require.Error(t, err)

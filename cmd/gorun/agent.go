@@ -24,8 +24,9 @@ import (
 const agentCommand = "-gorun-agent"
 
 // agent runs the ranks of a job on this machine for the launcher, which is another gorun. The agent starts,
-// signals and kills ranks when the launcher tells it to, and reports what happens. It acts by itself only after
-// a SIGTERM (heedTerm), and when its connection to the launcher ends: it then kills its ranks and exits.
+// signals and kills ranks when the launcher tells it to, and reports what happens. It acts by itself in two cases:
+// after a SIGTERM (heedTerm), and when the connection to the launcher is lost. In the second case, it kills its ranks
+// and exits.
 type agent struct {
 	node    *node
 	conn    *link.Conn
@@ -172,8 +173,8 @@ func (a *agent) heedTerm() {
 	}()
 }
 
-// lost ends the process, because the connection to the launcher is lost. It prints nothing if the launcher has
-// closed the connection, because the reason may be a failure on another host.
+// lost ends the process, because the connection to the launcher is lost. It does not print the loss if the launcher
+// has closed the connection, because the reason may be a failure on another host.
 func (a *agent) lost(why error) {
 	a.leave(fmt.Errorf("gorun is lost: %w", why), exitLauncher)
 }
@@ -299,7 +300,7 @@ func (a *agent) signal(number int, sig syscall.Signal) {
 	}
 }
 
-// look sends the launcher the contents of the flight recorders of the ranks on this host.
+// look sends the launcher what l asks for from the flight recorders of the ranks on this host.
 func (a *agent) look(l link.Look) {
 	answer, now := link.Seen{Number: l.Number}, time.Now()
 	a.mu.Lock()
@@ -312,7 +313,8 @@ func (a *agent) look(l link.Look) {
 	a.conn.Send(link.KindSeen, link.Encode(answer))
 }
 
-// report tells the launcher the end of each rank, after all frames of that rank.
+// report tells the launcher the end of each rank, after all frames of that rank, and the end of each spare. After a
+// call of leave, it reports no rank. After ending is set, it reports no spare.
 func (a *agent) report() {
 	for x := range a.node.exits {
 		r := x.rank

@@ -31,8 +31,8 @@ func (a *agent) renew(body []byte) error {
 		a.mu.Lock()
 		s.mapRecords()
 		a.mu.Unlock()
-		// A rank whose frame waits for room in the window holds a lock that Renew needs. This goroutine receives the
-		// credit, so that no credit arrives before Renew returns.
+		// A rank whose frame waits for room in the window holds a lock that Renew needs. Credit is received by this
+		// goroutine, and therefore cannot arrive before Renew returns. So lend lets such frames be sent without room.
 		a.up.lend(true)
 		defer a.up.lend(false)
 		return a.relay.Renew(next, part.Ranks)

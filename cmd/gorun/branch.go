@@ -84,7 +84,7 @@ func (b *branches) idle() bool {
 	return len(b.list) == 0
 }
 
-// tell sends all agents below a frame of the bootstrap server that is for all ranks.
+// tell passes a frame that the bootstrap server has sent for all ranks on to all agents below.
 func (b *branches) tell(body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,8 +131,8 @@ func (b *branches) start(e link.Exec) {
 	streams.Go(func() { b.copy(link.KindExecRemark, e.Number, remarks, remarks) })
 	b.running.Go(func() {
 		err := r.command.Wait()
-		// A process that the command leaves may hold the streams open for ever, as the master of ssh's ControlPersist
-		// does. SetReadDeadline fails if the stream has ended.
+		// A process that the command leaves behind may hold the streams open for ever, as the master of ssh's
+		// ControlPersist does. SetReadDeadline fails if copy has closed the stream after its end.
 		late := time.Now().Add(lingerDelay)
 		_, _ = out.SetReadDeadline(late), remarks.SetReadDeadline(late)
 		streams.Wait()
@@ -163,9 +163,9 @@ func readPipe(stream *io.Writer) (*os.File, error) {
 	return read, err
 }
 
-// install copies the executable of gorun to the shell that a command reaches. If the shell prints anything
-// other than the line of installScript, install passes that text on to the launcher. The launcher writes
-// nothing to the command before it has read a first answer from the command's output.
+// install copies the executable of gorun to the shell that a command reaches. If the first line that the shell
+// prints is not the line of installScript, install passes the first line on to the launcher, and kills the command.
+// The launcher writes nothing to the command before it has read a first answer from the command's output.
 func (b *branches) install(e link.Exec, from *bufio.Reader, to io.Writer) {
 	err := install(from, to, e.Gorun)
 	var noise *link.NoiseError
@@ -203,9 +203,9 @@ func (b *branches) launch(c *exec.Cmd) error {
 	return <-result
 }
 
-// copy sends a stream of a command to the launcher, no faster than the connection takes it. The stream is read by
-// the parameter from, whose source is the parameter pipe. At the end, copy closes the pipe. At the deadline of the
-// pipe, copy sends only what the pipe contains.
+// copy sends an output stream of a command to the launcher, no faster than the connection takes it. The parameter
+// from reads from the parameter pipe; the two may be the same. At the end of the stream, copy closes the pipe. After
+// the deadline of the pipe, copy sends only what the pipe still contains.
 func (b *branches) copy(k link.Kind, number int, from io.Reader, pipe *os.File) {
 	defer func() { _ = pipe.Close() }()
 	buf := make([]byte, link.ChunkBytesMax)
@@ -236,9 +236,9 @@ func (i *input) Write(p []byte) (int, error) {
 	return i.to.Write(p)
 }
 
-// kill kills every process of the job on this host. The commands that reach the hosts below may
-// be among these processes. While such commands run, kill therefore kills only the ranks, and the method end
-// kills the other processes.
+// kill kills the processes of the job on this host. The commands that reach the hosts below may be in the same
+// containment. While such commands run, kill therefore kills only the ranks, and the method end kills the other
+// processes.
 func (a *agent) kill() error {
 	if a.below.idle() {
 		return a.node.contain.kill()

@@ -10,7 +10,8 @@ import (
 // choicesMost is the largest number of jobs that choiceError.described lists with their commands.
 const choicesMost = 20
 
-// choiceError is the error if several jobs match the name that the user has given.
+// choiceError is the error if the names of several jobs begin with the text that the user has given, which may be
+// empty.
 type choiceError struct{ jobs []string }
 
 // Error implements error.

@@ -94,8 +94,8 @@ func (s scan) kill() error {
 	return fmt.Errorf("processes of job %s survive SIGKILL", s.id)
 }
 
-// scanRounds is the largest number of searches by kill. A killed process disappears only after a moment, so
-// that kill may need many searches. Each search is cheap.
+// scanRounds is the largest number of searches by kill. A killed process disappears only after a moment. Therefore
+// kill may need many searches. Each search is cheap.
 const scanRounds = 10000
 
 var _, _, _, _ containment = (*ownCgroup)(nil), outside{}, namespace{}, scan{}
@@ -104,5 +104,5 @@ var _, _, _, _ containment = (*ownCgroup)(nil), outside{}, namespace{}, scan{}
 // of the job does not identify the agent, because two agents of a job may be on one machine.
 const envAgent = "GORUN_AGENT"
 
-// agentVariable returns the variable in the environment of all processes of a node with this ID.
+// agentVariable returns the environment variable, as NAME=VALUE, of all processes of the node whose ID is id.
 func agentVariable(id string) string { return envAgent + "=" + id }

@@ -88,7 +88,7 @@ func install(in *bufio.Reader, out io.Writer, hash []byte) error {
 }
 
 // loaderRemedy returns a text about the dynamic loader that an executable needs on another host. It returns
-// "" if the executable needs no loader.
+// "" if the executable needs no loader or cannot be read.
 func loaderRemedy(path string) string {
 	executable, err := elf.Open(path)
 	if err != nil {

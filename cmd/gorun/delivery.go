@@ -15,7 +15,7 @@ import (
 const unlimited = time.Duration(math.MaxInt64)
 
 // copyFiles sends the programs to the hosts that lack them, and returns when all these hosts have them. The
-// launcher sends a file once to each agent that it has started itself. These agents pass the file on to the
+// launcher sends a file at most once to each agent that it has started itself. These agents pass the file on to the
 // agents below them.
 func (j *job) copyFiles(kept []*host) error {
 	ways, err := j.spreads(kept)
@@ -53,7 +53,7 @@ func (j *job) copyFiles(kept []*host) error {
 	sending.Wait()
 	for _, failure := range failures {
 		if failure != nil {
-			return failure // the same error for all agents: the launcher could not read the file
+			return failure // the launcher could not read a file; the first of these errors suffices
 		}
 	}
 	return err
@@ -212,7 +212,7 @@ func (s spread) under(h *host) []*host {
 	return list
 }
 
-// commands returns the numbers of the commands of h whose agents get the file from the agent of h.
+// commands returns the numbers of the commands that the agent of h runs for those hosts to which it passes the file on.
 func (s spread) commands(h *host) []int {
 	var numbers []int
 	for _, b := range h.below {

@@ -24,8 +24,8 @@ import (
 const ownFile = "/proc/self/exe"
 
 // digest returns a value that identifies the contents of a file, or the reason why there is none. For an
-// executable that the go command has built, the value is the build ID with the length of the file. The last
-// part of the build ID (the content ID) is a hash of the whole file. digest uses the ID because reading tens of
+// executable with a build ID of the go command, the value is that ID (see buildID) with the length of the file. The
+// last part of the ID (the content ID) is a hash of the whole file. digest uses the ID because reading tens of
 // MB on each host takes longer than the start of the agent. For other files, and for all files if whole is
 // true, the value is the SHA-256 of the file.
 func digest(path string, whole bool) link.Digest {
@@ -170,9 +170,9 @@ func differ(a, b link.Digest) bool {
 	return len(a.Hash) > 0 && len(b.Hash) > 0 && !bytes.Equal(a.Hash, b.Hash)
 }
 
-// compare returns an error if gorun or a Go program on a host differs from the same program on this machine. If
-// another program differs, such as the shell of another distribution, compare only prints a message. It ignores
-// hosts of another platform and, with -copy, differences of programs.
+// compare returns an error if gorun or a Go program on a host differs from the same program on this machine. If a
+// program that is not Go code differs, such as the shell of another distribution, compare only prints a message. It
+// ignores hosts of another platform and, with -copy, differences of programs.
 func (j *job) compare(hosts []*host) error {
 	<-j.files.ready
 	var errs []error

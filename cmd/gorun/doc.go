@@ -8,8 +8,9 @@
 //
 // gorun -h prints every flag. gorun follows these rules:
 //
-//   - The exit code is the exit code of the first rank that failed, or 128+n if signal n ended that rank. It is
-//     86 after a deadlock, and 124 after -timeout. It is 125 for an error of gorun itself (bad flags, a failed
+//   - The exit code is the exit code of the first rank that failed, or 128+n if signal n ended that rank. A failure
+//     from which the job has recovered (-on-failure) does not count. The exit code is 86 if gorun has ended the job
+//     because of a deadlock, and 124 after -timeout. It is 125 for an error of gorun itself (bad flags, a failed
 //     build, a process that cannot be created) and for a lost host. It is 126 if a program cannot be executed,
 //     and 127 if a program does not exist.
 //   - If a rank ends because gorun ends the job, gorun never reports that rank as the cause.

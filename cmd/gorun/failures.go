@@ -14,8 +14,8 @@ const failureDelay = 5 * time.Second
 // launcher cannot read a file that -copy sends, or when failures.interrupt was called.
 var errNoJob = errors.New("another host has failed, and there will be no job")
 
-// failures ends all waits for hosts failureDelay after the first host has failed, or when interrupt is called.
-// The zero value has no failure.
+// failures ends all waits for hosts when failureDelay has passed after the first failure of a host, or when
+// interrupt is called. The zero value has no failure.
 type failures struct {
 	mu      sync.Mutex // guards the fields below
 	failed  bool

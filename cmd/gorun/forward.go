@@ -37,7 +37,7 @@ type forwarded struct {
 	mu    sync.Mutex // guards the fields below
 	more  *sync.Cond
 	pipes []*os.File // the pipes that are not at their ends yet; the first is being read
-	last  bool       // no pipes will be added
+	last  bool       // no pipes of later processes will be added
 }
 
 // linkStream returns the number by which package link identifies an output stream.
@@ -131,8 +131,8 @@ func (f *forwarder) finish() {
 		s.mu.Lock()
 		s.last = true
 		for _, pipe := range s.pipes {
-			// SetReadDeadline fails if the copying goroutine has closed the pipe already. The error can then
-			// be ignored.
+			// The pipe is nonblocking and still open, because the copying goroutine closes it only after next.
+			// Therefore SetReadDeadline does not fail.
 			_ = pipe.SetReadDeadline(time.Now().Add(escapeDelay))
 		}
 		s.more.Signal()
@@ -175,8 +175,8 @@ func (f *forwarder) copy(s *forwarded, pipe *os.File) {
 	}
 }
 
-// rest returns a function that reads the bytes that are in the pipe at the time of the call of rest. The function ignores
-// the deadline and does not wait. It does not read bytes that an escaped process writes later, which may have no end.
+// rest returns a function that reads the bytes that are in the pipe at the time of the call of rest. The function
+// ignores the deadline and does not wait. It reads no bytes that an escaped process writes later, perhaps without end.
 func rest(pipe *os.File) func(buf []byte) (int, error) {
 	left, err := control(pipe, present)
 	return func(buf []byte) (n int, _ error) {

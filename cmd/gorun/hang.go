@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// exitDeadlock is gorun's exit code after a deadlock.
+// exitDeadlock is gorun's exit code if it ends the job because of a deadlock.
 const exitDeadlock = 86
 
 // Values of -on-deadlock.
@@ -57,10 +57,10 @@ type hang struct {
 	attempts int
 	// shown is true after a deadlock was reported.
 	shown bool
-	// stall fires when the launcher has to check for a stall. A job is stalled if Doing.Quiet of every rank that has
-	// not finished is at least the time of -stall. stall is nil while no rank is known to wait, and after the message
-	// about a stall until a rank next reports by itself. stalling is true while the launcher asks the ranks for this
-	// check.
+	// stall fires when the launcher has to check for a stall. A job is stalled if a rank waits, and Doing.Quiet of
+	// every rank that has not finished is at least the time of -stall. stall is nil at first and after it has fired. It
+	// is set when a rank reports by itself, unless -stall is off, and when the check has to be repeated. stalling is
+	// true while the launcher asks the ranks for this check.
 	stall    <-chan time.Time
 	stalling bool
 }
@@ -102,7 +102,7 @@ func (j *job) suspect() {
 	}
 	list := make([]bootstrap.Doing, 0, len(h.stalled))
 	for _, d := range h.stalled {
-		d.Lanes = nil // the reports are from different times, so that their lanes cannot be compared
+		d.Lanes = nil // the lanes of the reports cannot be compared, because the reports are from different times
 		list = append(list, d)
 	}
 	if len(bootstrap.Deadlocked(list, len(j.ranks))) == 0 {
@@ -124,7 +124,8 @@ func (j *job) stallEnded() {
 	}
 }
 
-// judge evaluates the answers to the questions of suspect and stallEnded.
+// judge evaluates the reports that the ranks have sent after a call of ask, also if neither suspect nor stallEnded has
+// called ask.
 func (j *job) judge(list []bootstrap.Doing) {
 	h := &j.watch.hang
 	for _, d := range list {

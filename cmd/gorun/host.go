@@ -174,8 +174,8 @@ func (h *host) greet() error {
 	}
 	conn := link.NewConn(in, h.in)
 	greeting := link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies})
-	// Without another reader of the command's input, the greeting may be sent before the preamble has arrived. The
-	// head of BusyBox, which installScript calls, reads more than the executable.
+	// If only gorun reads the command's input, the greeting may be sent before the preamble has arrived. The head of
+	// BusyBox, which installScript calls, reads more than the executable.
 	early := h.via == nil && !h.installs
 	if early {
 		conn.Send(link.KindGreet, greeting)
@@ -302,7 +302,7 @@ func (h *host) signal(rank int, sig syscall.Signal) {
 	h.conn.Send(link.KindSignal, link.Target{Rank: rank}.Append(nil), link.Amount(int(sig)))
 }
 
-// kill kills all processes of the job on the host.
+// kill tells the agent of the host to kill the processes of the job there (agent.kill).
 func (h *host) kill() {
 	if h.conn != nil {
 		h.conn.Send(link.KindKill)

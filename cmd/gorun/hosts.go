@@ -88,7 +88,7 @@ func (j *job) startHosts(secret [32]byte) error {
 	})
 }
 
-// startAgents runs the commands that start the agents.
+// startAgents waits for the agents of pods, and starts the other agents that the launcher itself has to start.
 func (j *job) startAgents() error {
 	if err := j.writeLines(); err != nil {
 		return err

@@ -77,8 +77,8 @@ type letting struct {
 type lettings map[*host]*letting
 
 // best returns the best host for a lost rank, or nil if no host has room for it. If the rank's next process
-// may be a spare (rank.cold is false), best prefers hosts with a spare. Among the hosts that remain, it
-// prefers hosts with many free slots.
+// may be a spare (rank.cold is false), best prefers hosts with a spare. Of several hosts with a spare, or of
+// several without one, it prefers the host with the most free slots.
 func (l lettings) best(hosts []*host, r *rank) *host {
 	best, most := (*host)(nil), 0
 	for _, h := range hosts {

@@ -53,7 +53,7 @@ flags:
           the program if it is known. The rank may be stopped. With -json, as JSON.
 `
 
-// watchPeriod is the time between two reports of -watch.
+// watchPeriod is the time between two reports of -watch, if watchOnScreen does not show them.
 const watchPeriod = time.Second
 
 // inspectFlags has the flags of gorun inspect.
@@ -110,7 +110,7 @@ func runInspect(args []string, out *os.File) int {
 	return 0
 }
 
-// inspect prints the reports of the job whose name begins with the argument start.
+// inspect prints what f asks for about the job whose name begins with the argument start.
 func inspect(start string, f inspectFlags, out *os.File) error {
 	c, err := dialJob(start)
 	if err != nil {

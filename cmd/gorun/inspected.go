@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// inspector is a request of gorun inspect. It gets one answer.
+// inspector is a request of gorun inspect. It gets one answer, or none if the job ends first.
 type inspector struct {
 	rank   int // rank of which all recorded operations are requested, -1 for no rank
 	answer chan<- *inspection.Report

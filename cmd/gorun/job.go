@@ -33,8 +33,8 @@ type job struct {
 	salt   [32]byte   // the salt of the secret, for pods
 	news   chan news
 	lost   chan *host
-	again  chan renewal // answers of agents that have started ranks again
-	absent chan absence // reports of agents about spares that have ended
+	again  chan renewal // answers of agents about a new generation
+	absent chan absence // reports of agents about spares that have ended or could not be started
 	sigs   chan os.Signal
 
 	started time.Time
@@ -68,7 +68,7 @@ func newJob(o *options, scratch string, inside bool) (*job, error) {
 			j.ranks = append(j.ranks, &rank{number: len(j.ranks), app: a, host: hostname()})
 		}
 	}
-	var contain containment = outside{} // no rank runs on this machine
+	var contain containment = outside{} // with hosts, this process starts no ranks
 	var err error
 	if len(o.hosts) == 0 {
 		if contain, err = newContainment(j.id, inside); err != nil {
@@ -127,7 +127,8 @@ func (j *job) launch(args []string) (code int, err error) {
 }
 
 // findGoCode finds out which programs gorun has to build, and reports whether there are any. needsBuild may run the
-// go command, so it is called once for a program, and not if the gorun outside of the namespace has found none.
+// go command. Therefore findGoCode calls it only once for each app, and not at all in a gorun inside (insideCommand)
+// if the gorun outside has found no program to build.
 func (j *job) findGoCode() bool {
 	if _, inside := j.node.contain.(namespace); inside && j.node.scratch == "" {
 		return false

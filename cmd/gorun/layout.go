@@ -82,7 +82,8 @@ func (l layout) tag(from origin, which stream) func([]byte, time.Time) []byte {
 	}
 }
 
-// hostname returns the kernel's name of this machine. It is used in messages only and never resolved.
+// hostname returns the kernel's name of this machine, or localhost after an error. gorun shows this name to users and
+// passes it to ranks, but never resolves it.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {

@@ -326,8 +326,8 @@ func (h *host) inputMode() link.InputMode {
 }
 
 // sendInput copies standard input to hosts, no faster than the slowest of them reads it. It returns at the
-// end of the input, or when no host takes input any more. A read of standard input cannot be canceled, so
-// that sendInput may also last until the process ends.
+// end of the input, or when no host takes input any more. A read of standard input cannot be canceled. Therefore
+// sendInput may also last until the process ends.
 func sendInput(to []*host) {
 	buf := make([]byte, link.ChunkBytesMax)
 	for {

@@ -99,7 +99,7 @@ func complain(format string, args ...any) {
 }
 
 // signed returns the name of a rank, followed by the rank's report. If the report already begins with the name
-// and a space or a colon, signed returns the report unchanged.
+// and a space or a colon, signed returns only the report. In both cases, newlines at the end of the report are removed.
 func signed(rank int, text string) string {
 	text = strings.TrimRight(text, "\n")
 	name := fmt.Sprintf("rank %d", rank)

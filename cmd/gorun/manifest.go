@@ -16,8 +16,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 )
 
-// manifestText is the template of the manifest: a Service, a Secret and an Indexed Job. Values are
-// inserted as JSON, which is valid YAML.
+// manifestText is the template of the manifest: a Service, a Secret and an Indexed Job. Values that can have characters
+// with a meaning in YAML are inserted as JSON, which is valid YAML.
 //
 //go:embed manifest.yaml.tmpl
 var manifestText string

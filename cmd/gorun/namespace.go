@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// insideCommand is the first argument of a gorun that is process 1 of a PID
-// namespace. The second argument is the scratch directory of the gorun outside.
+// insideCommand is the first argument of a gorun that is process 1 of a PID namespace (the gorun inside). The second
+// argument is the scratch directory of the gorun that has made the namespace (the gorun outside).
 const insideCommand = "-gorun-inside"
 
 // Numbers of descriptors in the gorun inside.
@@ -49,7 +49,7 @@ func endWithOutside() {
 }
 
 // outside is the containment of a gorun that lets another gorun in a PID namespace run the job, and of a launcher
-// whose ranks all run under agents. Its methods do nothing. Containments that need no resources embed it.
+// whose ranks all run under agents. Its methods, except name, do nothing. Containments that need no resources embed it.
 type outside struct{}
 
 func (outside) name() string                 { return containNamespace }

@@ -71,8 +71,8 @@ func (n *node) bindRanks() error {
 // contained returns true if this process has to run the ranks. Otherwise contained has run another gorun in a
 // PID namespace, which has run the ranks, and returns the exit code of that gorun. args is the command line
 // of the other gorun. If the other gorun was started and its exit code is not known, contained returns an error
-// and here is false, because the other gorun may have run the ranks. The same applies if the other gorun could
-// not be started and containEnv is set. contained is called after guard.
+// and here is false, because the other gorun may have run the ranks. If the other gorun could not be started and
+// containEnv is set, contained also returns an error, and here is false. contained is called after guard.
 func (n *node) contained(args []string) (here bool, code int, err error) {
 	if _, ok := n.contain.(outside); !ok {
 		return true, 0, nil

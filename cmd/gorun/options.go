@@ -220,7 +220,7 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 		return v
 	}
 	steps := []func() error{func() error { return o.findHosts(value) }, o.deal, o.mayRespawn, o.mayRead}
-	if o.manifest { // the job runs elsewhere, so that hosts of this environment are ignored
+	if o.manifest { // the job runs elsewhere, and therefore gorun ignores the hosts of this environment
 		steps = []func() error{o.forPods, o.mayRespawn, o.mayRead}
 	}
 	for _, step := range steps {

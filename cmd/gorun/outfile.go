@@ -10,8 +10,8 @@ import (
 )
 
 // createFile creates a file for the output or the report of a job. It replaces a regular file of that name.
-// It never writes into an existing file and never follows a link. Otherwise another user who may create files
-// in the directory could choose the file that is overwritten, or could read the output.
+// It never writes into an existing file, and returns an error if name is a symbolic link. Otherwise another user who
+// may create files in the directory could choose the file that is overwritten, or could read the output.
 func createFile(name string) (*os.File, error) {
 	if err := replaceable(name); err != nil {
 		return nil, err
@@ -22,8 +22,8 @@ func createFile(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o666)
 }
 
-// replaceable returns an error if the file with this name is a symbolic link, a device, a pipe or a
-// directory.
+// replaceable returns an error if the file with this name exists and is not a regular file, for example if it is a
+// symbolic link, a device, a pipe or a directory.
 func replaceable(name string) error {
 	st, err := os.Lstat(name)
 	switch {

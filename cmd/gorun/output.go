@@ -26,8 +26,8 @@ const (
 	// escapeDelay is the longest wait for the end of a pipe after the end of all ranks. A process that
 	// has escaped the containment may hold the pipe open.
 	escapeDelay = 500 * time.Millisecond
-	// tailBytesMax is how many bytes of the end of a rank's standard error are kept
-	// for the report of its failure.
+	// tailBytesMax is how many bytes of the end of a standard error are kept for a report: that of a rank for the
+	// report of its failure, and that of the command that reaches a host (remarks).
 	tailBytesMax = 4 << 10
 )
 
@@ -39,10 +39,10 @@ type output struct {
 	passThrough bool // the only rank inherits gorun's standard output
 	layout      layout
 	files       *rankLogs  // nil without -output-dir
-	broken      chan error // the first error of the copying
+	broken      chan error // an error of the copying (see fail)
 
 	epoll int
-	wake  [2]int // a pipe; a byte is written to it when chunks or finished have changed
+	wake  [2]int // a pipe; a byte in it makes the copying goroutine look at chunks and finished
 	done  chan struct{}
 
 	mu       sync.Mutex // guards the fields down to closed
@@ -269,8 +269,8 @@ func (o *output) patience(deadline time.Time) int {
 }
 
 // read reads from a pipe once, passes the bytes to move, and returns their number. It does nothing for a source that
-// has ended: the last events may still include one for such a source, but its descriptor is closed, and the number may
-// belong to another file.
+// has ended. The events of one epoll_wait may include an event of a source that has ended meanwhile. The descriptor of
+// that source is closed, and the descriptor's number may belong to another file.
 func (o *output) read(s *source) int {
 	if s.ended {
 		return 0
@@ -287,8 +287,8 @@ func (o *output) read(s *source) int {
 	return n
 }
 
-// readPresent reads the bytes that are in the pipe of a source at the time of the call. It does not read until the pipe
-// is empty, because a process may write to the pipe as fast as readPresent reads. A source without a pipe has no bytes.
+// readPresent reads the bytes that are in the pipe of a source at the time of the call. It ignores later bytes, because
+// a process may write to the pipe as fast as readPresent reads. A source without a pipe has no bytes.
 func (o *output) readPresent(s *source) {
 	if s.ended {
 		return
@@ -370,8 +370,8 @@ func (o *output) write(s *source, data []byte) {
 	}
 }
 
-// fail reports the first error of the copying. After an error of writing, reading continues, so that no rank blocks on
-// a full pipe while the job is being ended.
+// fail reports an error of the copying, unless an earlier one has not been received yet. After an error of writing,
+// reading continues, so that no rank blocks on a full pipe while the job is being ended.
 func (o *output) fail(err error) {
 	select {
 	case o.broken <- err:

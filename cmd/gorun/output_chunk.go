@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 // which a rank ended, a new source, or a new process of a rank.
 type chunk struct {
 	source *source
-	data   []byte // nil at the end
+	data   []byte // nil at the end of a stream
 	failed bool   // data is the error with which the rank ended
 	again  bool   // failed is true, and data is not written, because another rank has reported the same error
 	late   bool   // the chunk announces a new source and has no data

@@ -115,10 +115,11 @@ func derive(secret []byte, purpose, detail string) [32]byte {
 }
 
 // podHelloTimeout is how long the agent of a pod may take to send its Hello after it has connected.
-// The pods are greeted concurrently, so that a pod on a slow node delays no other pod.
+// The pods are greeted concurrently. Therefore a pod on a slow node delays no other pod.
 const podHelloTimeout = 30 * time.Second
 
-// noAnswerError is the error if an agent has connected and does not send its Hello.
+// noAnswerError is the error if the agent of a pod has connected and does not answer before the job begins, for example
+// if it does not send its Hello.
 type noAnswerError struct{ text string }
 
 // Error implements error.

@@ -6,7 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// prepare handles a frame that arrives before the ranks are started.
+// prepare handles a frame that arrives before a link.Plan, or the plan itself. An agent may never get a plan (see
+// neighbours).
 func (a *agent) prepare(k link.Kind, body []byte) error {
 	if !a.greeted && k != link.KindGreet {
 		return fmt.Errorf("frame of kind %d before the greeting: %w", k, link.ErrMalformed)

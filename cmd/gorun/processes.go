@@ -7,8 +7,8 @@ import (
 )
 
 // nodeProcesses returns the processes of the node with this ID: the processes that have the variable of the
-// node's agent in their environment, and the children of this process. The children are ranks, orphans that this
-// process has adopted, and commands that start agents on other hosts. nodeProcesses leaves out this process and
+// node's agent in their environment, and the children of this process. The children are ranks, spares, orphans that
+// this process has adopted, and commands that start agents on other hosts. nodeProcesses leaves out this process and
 // its watchdog.
 func nodeProcesses(id string) []int {
 	self := os.Getpid()

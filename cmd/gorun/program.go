@@ -77,7 +77,7 @@ func isImportPath(program string) bool {
 	return strings.Contains(first, ".") || exec.Command("go", "list", "-find", program).Run() == nil
 }
 
-// find returns the path of a program's executable, and builds it if it is Go code.
+// find returns the path of a program's executable. If the program is Go code, find builds the executable.
 func (p *programs) find(a *app) (string, error) {
 	program := a.program
 	if a.goCode {

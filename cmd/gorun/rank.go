@@ -26,7 +26,7 @@ type rank struct {
 	place   placement.Binding // where it is bound, if this process starts it
 	pid     int               // process ID in the PID namespace of /proc
 	child   int               // process ID in the PID namespace of this process, if this process has started it
-	conn    *os.File          // gorun's end of the bootstrap socket, nil for a remote one
+	conn    *os.File          // gorun's end of the bootstrap socket, nil for a remote rank
 	served  chan struct{}     // closed when all frames of the rank have been read
 	streams [2]*source        // output of a remote rank
 	started time.Time
@@ -51,12 +51,12 @@ type rank struct {
 	joined    bool             // its process has joined the job, in any generation
 	starting  bool             // its agent was told to start it again and has not answered
 	held      []heldPipe       // its output pipes, before present
-	warm      bool             // its process in this generation was a spare
+	warm      bool             // its process was a spare; never set for a remote rank
 	promised  bool             // its agent is expected to have a spare for it
 	handled   bool             // the program has recovered from its loss
 	asked     int              // number of the last question that it was asked, such as what it waits for
 	answered  int              // number of the last question that it has answered
-	lost      string           // the reason if the rank was lost with its node, else ""
+	lost      string           // the reason if the rank was lost with its host, else ""
 	said      *bootstrap.Event // the error that it reported before its end, nil for none
 }
 
@@ -94,7 +94,7 @@ func (r *rank) where() string {
 	return "host " + r.host + ", "
 }
 
-// code returns the exit code of a rank as a shell would report it.
+// code returns the exit code of a rank as a shell would report it, or exitLauncher if the rank was lost with its host.
 func (r *rank) code() int {
 	if r.lost != "" {
 		return exitLauncher

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exit records the end of a process of a rank.
+// exit records the end of the process of a rank or of a spare.
 type exit struct {
 	rank   *rank
 	at     time.Time
@@ -17,7 +17,7 @@ type exit struct {
 	last   []string // last operations of a remote rank
 }
 
-// children are the processes of ranks that the reaper waits for.
+// children are the processes of ranks and spares that the reaper waits for.
 type children struct {
 	mu      sync.Mutex // guards what follows; held while a rank is started again, or a spare is started
 	byPID   map[int]*rank
@@ -63,7 +63,7 @@ func (c *children) rename(pid int, r *rank) bool {
 	return true
 }
 
-// find removes a process and returns its rank, or nil if it is not the process of a rank.
+// find removes a process and returns its rank or spare. It returns nil if the process belongs to neither.
 func (c *children) find(pid int) *rank {
 	c.mu.Lock()
 	defer c.mu.Unlock()

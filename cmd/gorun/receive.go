@@ -26,7 +26,7 @@ type inbox struct {
 	paths []string // paths on the launcher's machine, by number
 	conn  *link.Conn
 	below *branches
-	queue *frames // for the goroutine that receives the files until close
+	queue *frames // for run; its goroutine ends after close
 	open  bool    // a file is arriving
 
 	mu     sync.Mutex        // guards what follows
@@ -128,7 +128,7 @@ func (b *inbox) receive(i int, header []byte) error {
 	for {
 		f := b.queue.take()
 		if f.err != nil {
-			return errors.Join(w.CloseWithError(f.err), <-done) // the link has ended, so that the agent ends, too
+			return errors.Join(w.CloseWithError(f.err), <-done) // close was called before the end of the file
 		}
 		b.pass(to, link.KindFileData, f.body)
 		if len(f.body) == 0 {

@@ -42,7 +42,7 @@ func (s *spawner) mapRecords() {
 	}
 }
 
-// unmapRecord unmaps the record. The mapping keeps all memory of the node in a generation allocated.
+// unmapRecord unmaps the record. As long as it is mapped, the whole node memory of its generation stays allocated.
 func (r *rank) unmapRecord() {
 	if r.record != nil {
 		_ = unix.Munmap(r.record)
@@ -51,7 +51,7 @@ func (r *rank) unmapRecord() {
 }
 
 // recordBytes returns the memory of the rank's flight recorder, or the copy of the earlier generation if the rank has
-// not entered the present one. It returns nil for a remote rank.
+// not entered the present one. It returns nil if no record is mapped, for example for a remote rank.
 func (r *rank) recordBytes() []byte {
 	if r.record == nil {
 		return nil
@@ -95,8 +95,8 @@ func (r *rank) recorded(now time.Time) []string {
 	return lines
 }
 
-// look returns the contents of the flight recorder of a rank that this process has started. It
-// returns false if there are none.
+// look returns the counters in the flight recorder of a rank that this process has started, and the operations and the
+// state of the process if l asks for them. It returns false if no counters can be read.
 func (r *rank) look(l link.Look, now time.Time) (link.Record, bool) {
 	if r.record == nil {
 		return link.Record{}, false

@@ -21,7 +21,7 @@ func (j *job) failing(r *rank, e bootstrap.Event) {
 func (j *job) failure(r *rank, code int) failure {
 	f := failure{rank: r.number, code: code, how: r.how(), ended: []*rank{r}}
 	e := r.said
-	// The lost rank is the cause only if no other process has taken its place since that generation.
+	// The rank e.Lost is the cause only if no other process has taken its place since the generation of the event.
 	if e != nil && e.Lost >= 0 && j.ranks[e.Lost].in(e.Generation) == nil {
 		f.cause = j.ranks[e.Lost]
 	}

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inner is the gorun inside, as the gorun outside sees it.
+// inner is what this process (the gorun outside) knows of the gorun that it has started in a new PID namespace (the
+// gorun inside).
 type inner struct {
 	pid   int // also the ID of its process group
 	alive *os.File

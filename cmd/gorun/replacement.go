@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// visited handles a connection that a pod makes while ranks run. The platform has started this pod again, so
-// that the pod has room for ranks.
+// visited handles a connection that a pod makes while ranks run, and later the result of prepare for that pod. The
+// platform has started this pod again. Therefore the pod has room for ranks.
 func (j *job) visited(v visit) {
 	old := j.hosts[v.number]
 	at := slices.Index(j.kept, old)

@@ -18,7 +18,8 @@ import (
 // ends.
 const processorDirectory = "/sys/devices/system/cpu"
 
-// reservation holds processors to which no other job on this machine binds ranks.
+// reservation holds processors for ranks. If the processors are locked, no other job on this machine binds ranks to
+// them.
 type reservation struct {
 	cpus  []int
 	locks []*os.File // on the processors, until release or the end of this process
@@ -27,7 +28,7 @@ type reservation struct {
 // reserve reserves one of the processors for each rank. If there are more ranks than processors, it reserves
 // all processors. If too few processors are free, the error names the processors that other jobs have reserved.
 // If a lock cannot be acquired for another reason, for example because the machine has no directory of
-// processors, reserve reserves none and returns a warning.
+// processors, reserve locks no processor, and returns the first processors of the list with a warning.
 func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, err error) {
 	r = &reservation{}
 	var taken []int

@@ -19,7 +19,7 @@ import (
 const (
 	// restartsDefault is the maximum number of restarts of a job with -on-failure respawn.
 	restartsDefault = 3
-	// restartsMax bounds N in respawn=N. A rank keeps the node memory of all generations mapped, so that all
+	// restartsMax bounds N in respawn=N. A rank keeps the node memory of all generations mapped. Therefore all
 	// generations must fit in its 47 bits of addresses.
 	restartsMax = 10000
 	// If stillbornMax consecutive processes of a rank have ended before they joined the job, the rank is not
@@ -42,9 +42,9 @@ type restarts struct {
 // respawns reports whether ranks are started again.
 func (o *options) respawns() bool { return o.onFailure == bootstrap.OnFailureRespawn }
 
-// respawn restarts ranks that were lost together, in the next generation of the job, and returns true. If it
-// does not start them, it returns false and adds the reason to f, the failure of these ranks. It adds no
-// reason if the job does not restart ranks or is ending, or if the reason is errSaid.
+// respawn restarts ranks that were lost together, in the next generation of the job, or makes them wait for a pod,
+// and returns true. If it does neither, it returns false and adds the reason to f, the failure of these ranks. It
+// adds no reason if the job does not restart ranks or is ending, or if the reason is errSaid.
 func (j *job) respawn(lost []*rank, f *failure) bool {
 	if !j.opts.respawns() || j.watch.ending {
 		return false
@@ -68,8 +68,8 @@ func (j *job) respawn(lost []*rank, f *failure) bool {
 	return false
 }
 
-// returnOrWait starts the lost ranks again, together with the ranks that wait for a host. If no host has room
-// for them, it makes the lost ranks wait, too.
+// returnOrWait starts the lost ranks again, together with the ranks that wait for a host. If the hosts have no room
+// for all of them, and pods may still connect, it makes the lost ranks wait, too.
 func (j *job) returnOrWait(lost []*rank, who string) error {
 	all := j.homeless.with(lost)
 	why := j.house(all)
@@ -131,7 +131,7 @@ func moved(lost []*rank) string {
 // rank would end with the same error again. The job's last output shows that error and not errSaid.
 var errSaid = errors.New("it has an error of its own")
 
-// final returns the reason why ranks are not started again, or nil if they are.
+// final returns the reason why lost ranks must not be started again, or nil if they may be started again.
 func (j *job) final(lost []*rank) error {
 	for _, r := range j.ranks {
 		// The state is read before the next generation begins, because all ranks join again in that
@@ -203,10 +203,10 @@ func (j *job) renew(lost []*rank) error {
 	return errors.Join(err, s.presentAll(lost))
 }
 
-// renew makes the resources that the ranks of the next generation share on this node. Then it calls begin,
-// which calls mapRecords and begins the generation. Finally, renew starts the lost ranks. It uses the processes
-// of spares until no spare is left. Before the call, the caller sets s.describe and the ranks of the node for the
-// next generation. After the call, the caller calls presentAll, also after an error.
+// renew makes the resources that the ranks of the next generation share on this node. It gives the lost ranks, except
+// cold ones, the processes of spares until no spare is left. Then it calls begin, which calls mapRecords and begins the
+// generation. Finally, renew starts the other lost ranks. Before the call, the caller sets s.describe and the ranks of
+// the node for the next generation. After the call, the caller calls presentAll, also after an error.
 func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
 	if err := s.share(); err != nil {
 		return err

@@ -90,7 +90,8 @@ func spareEnded(x exit) string {
 	return fmt.Sprintf("a spare process (%spid %d) %s", r.where(), r.pid, r.how())
 }
 
-// closeEnds closes gorun's ends of the pipes and of the socket of a process that does not become a rank.
+// closeEnds closes gorun's ends of the pipes and of the socket of a process that could not be started, or that does
+// not become a rank.
 func (r *rank) closeEnds() {
 	for _, p := range r.held {
 		_ = unix.Close(p.fd)

@@ -21,7 +21,7 @@ import (
 )
 
 // spawnersMax bounds the threads that start ranks. The parent's thread sleeps in vfork until the child's
-// exec, so that several threads are necessary to keep all processors busy. Creating a thread costs half as
+// exec. Therefore several threads are necessary to keep all processors busy. Creating a thread costs half as
 // much as starting a rank. For this reason, gorun creates one thread for every ranksPerSpawner ranks.
 const (
 	spawnersMax     = 4
@@ -179,8 +179,8 @@ func (s *spawner) start() error {
 	return err
 }
 
-// startRank starts one rank on the calling thread. The caller then calls present. After an error, no descriptor of the
-// rank is open.
+// startRank starts one rank or spare on the calling thread. The caller then calls present, for a spare only when it
+// becomes a rank. After an error of startRank, no descriptor of the process is open.
 func (s *spawner) startRank(r *rank) (err error) {
 	pipes := &rankFiles{}
 	defer pipes.closeChild()
@@ -307,7 +307,7 @@ func (s *spawner) rankFiles(r *rank, f *rankFiles) error {
 	}
 	socket := os.NewFile(uintptr(pair[1]), "rank")
 	f.owned = append(f.owned, socket)
-	// The socket is nonblocking so that Go's network poller serves it.
+	// gorun's end of the socket is nonblocking so that Go's network poller serves it.
 	if err := unix.SetNonblock(pair[0], true); err != nil {
 		_ = unix.Close(pair[0])
 		return fmt.Errorf("socket: %w", err)
@@ -352,7 +352,7 @@ func (s *spawner) outputPipe(r *rank, which stream, f *rankFiles) (*os.File, err
 	write := os.NewFile(uintptr(p[1]), "output")
 	f.owned = append(f.owned, write)
 	r.held = append(r.held, heldPipe{which, p[0]})
-	// The reading end is nonblocking, because its reader reads other pipes, too.
+	// The reading end is nonblocking, because output reads many pipes in one goroutine, and forwarder sets deadlines.
 	if err := unix.SetNonblock(p[0], true); err != nil {
 		return nil, fmt.Errorf("output pipe: %w", err)
 	}

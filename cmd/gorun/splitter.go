@@ -10,9 +10,9 @@ const (
 	partialDelay = 100 * time.Millisecond
 	// partialAgeMax is how long the start of a line is held back at most.
 	partialAgeMax = time.Second
-	// crowdDelay and crowdAgeMax replace partialDelay and partialAgeMax while other ranks write. They are
-	// longer because, on a machine with more ranks than processors, a rank may have to wait for a processor
-	// in the middle of a line.
+	// While other streams write, the start of a line is held back until crowdDelay after their last write, but at
+	// most for crowdAgeMax. These times are longer because, on a machine with more ranks than processors, a rank
+	// may have to wait for a processor in the middle of a line.
 	crowdDelay  = time.Second
 	crowdAgeMax = 10 * time.Second
 	// lineBytesMax is how many bytes of a line are held back. A longer line is written in pieces.
@@ -122,8 +122,7 @@ func (s *splitter) end() []byte {
 	return s.out
 }
 
-// lines appends whole lines to out. The first of them continues the start of a line that is held
-// back.
+// lines appends whole lines to out. If the start of a line is held back, the first of the whole lines continues it.
 func (s *splitter) lines(data []byte, now time.Time) {
 	if s.tag == nil {
 		s.out = append(append(s.out, s.held...), data...)

@@ -81,7 +81,7 @@ func (f *stdinFeed) pipe() (*os.File, error) {
 }
 
 // run starts copying from this process's standard input. The copying lasts until the input or the
-// process ends, because a read from a terminal cannot be canceled.
+// process ends, because a read of standard input cannot be canceled.
 func (f *stdinFeed) run() {
 	f.deliver()
 	go f.read()

@@ -106,8 +106,8 @@ func (j *job) joined() {
 	}
 }
 
-// restock starts spares of each program up to target. It starts fewer if no host has room or if too many
-// spares of the program ended unused.
+// restock starts spares of each program up to target. It starts fewer if no host has room, if a start fails, or if
+// too many spares of the program could not be started or ended unused.
 func (j *job) restock() {
 	if j.watch.ending {
 		return
@@ -186,7 +186,7 @@ func (h *host) missed(s link.SpareEnded) {
 	}
 }
 
-// missed acts on the end of a spare of a host.
+// missed acts on the report that a spare of a host has ended or could not be started.
 func (j *job) missed(m absence) {
 	if m.Program >= len(j.opts.apps) || j.watch.ending {
 		return

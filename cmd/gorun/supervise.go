@@ -58,8 +58,8 @@ func (j *job) observe(e bootstrap.Event) {
 	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled, bootstrap.EventStalled:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
-		// Only the start of new spares needs this event, because reaped asks the server for the state of a
-		// rank.
+		// Only the start of new spares needs one of these events (EventJoined), because reaped asks the server for
+		// the state of a rank.
 		if e.Kind == bootstrap.EventJoined && j.opts.spares > 0 {
 			j.news <- news{Event: e}
 		}
@@ -117,7 +117,7 @@ func (j *job) supervise() {
 	}
 }
 
-// reaped acts on the end of a rank.
+// reaped acts on the end of a rank or of a spare.
 func (j *job) reaped(x exit) {
 	r := x.rank
 	switch {
@@ -148,7 +148,7 @@ func (j *job) reaped(x exit) {
 			code = 1
 		}
 		if j.verdict.interrupt != 0 && r.status.Signaled() && r.status.Signal() == unix.SIGKILL {
-			code = exitSignalOffset + int(j.verdict.interrupt) // gorun has killed the rank after the grace period
+			code = exitSignalOffset + int(j.verdict.interrupt) // gorun has killed the rank (graceEnded or a second SIGINT)
 		}
 		f := j.failure(r, code)
 		if j.respawn([]*rank{r}, &f) {
@@ -162,8 +162,8 @@ func (j *job) reaped(x exit) {
 	j.gone(r)
 }
 
-// failed records a failure. With -on-failure continue, the other ranks go on, and failed prints what, the description of
-// the failure. Otherwise failed ends the job.
+// failed records a failure. With -on-failure continue, the other ranks go on, and failed prints the parameter what,
+// which describes the failure. Otherwise failed ends the job.
 func (j *job) failed(f failure, what string) {
 	f.continued = j.opts.onFailure == bootstrap.OnFailureContinue
 	j.verdict.blame(f)
@@ -267,7 +267,7 @@ func (j *job) ask() int {
 	return j.watch.reports
 }
 
-// reported handles the report of a rank. The reports of all ranks are printed together, by dumpEnded.
+// reported handles the report of a rank. The reports that arrive during the wait are printed together, by dumpEnded.
 func (j *job) reported(r *rank, question int, text string) {
 	if question != j.watch.question || r.asked != question || r.answered == question {
 		// The report is for an earlier request, or the second report for this request. Or the rank was not asked: a
@@ -279,7 +279,7 @@ func (j *job) reported(r *rank, question int, text string) {
 	switch {
 	case !ok && (j.watch.shown || j.watch.late):
 		complain("%s", signed(r.number, text))
-	case !ok: // a report that cannot be parsed can only be printed
+	case !ok: // a report that cannot be parsed could only be printed, but no reports are to be printed
 	case j.watch.reports > 0:
 		r.doing = &d
 		j.watch.doing = append(j.watch.doing, d)

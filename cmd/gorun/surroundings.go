@@ -73,7 +73,7 @@ func (o *options) findHosts(getenv func(string) string) error {
 }
 
 // ask runs the scheduler's command that prints the hosts of an allocation. The command does not print the
-// number of ranks for each host. ask uses the number of processors of this host for all hosts.
+// number of ranks for each host. Therefore ask uses the number of processors of this host for all hosts.
 func ask(a *allocation.Allocation) error {
 	cpus, err := allowedCPUs()
 	if err != nil {

@@ -57,9 +57,9 @@ func (j *job) mayHaveEnded(r *rank) bool {
 		!j.opts.respawns() && j.opts.onFailure != bootstrap.OnFailureContinue
 }
 
-// suspenseLate ends the job when the wait for the named rank is over. The named rank runs, but the connection
-// to it is broken. If its agent has been silent, suspenseLate extends the wait once until gorun would declare
-// the host lost.
+// suspenseLate ends the job when the wait for the named rank is over. The named rank then seems to run, although
+// another rank has lost the connection to it. If the agent of the named rank has been silent, suspenseLate extends the
+// wait once until gorun would declare the host lost.
 func (j *job) suspenseLate() {
 	s := &j.watch.suspense
 	select {

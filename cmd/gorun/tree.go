@@ -110,7 +110,7 @@ func (h *host) numbers() []int {
 	return all
 }
 
-// greetAll waits for the agents of hosts. Then it starts the agents below them, and greets these, too.
+// greetAll greets the agents of the given hosts. Then it starts the agents below them, and greets these, too.
 func (j *job) greetAll(hosts []*host) error {
 	errs := make([]error, len(hosts))
 	var wait sync.WaitGroup
@@ -138,14 +138,14 @@ func (j *job) greetAll(hosts []*host) error {
 
 // frames is the queue of the frames of an agent that have arrived and that the launcher has not handled yet.
 // While the launcher asks other agents, it takes no frames from the queue. The windows of the protocol bound
-// the queue.
+// the queue. In an agent, inbox has such a queue of frames with files.
 type frames struct {
 	mu   sync.Mutex // guards what follows
 	more *sync.Cond
 	list []received
 }
 
-// received is a frame, or the error that ends the link.
+// received is a frame, or the error after which no frame follows.
 type received struct {
 	kind link.Kind
 	body []byte
@@ -165,7 +165,7 @@ func (f *frames) put(r received) {
 	f.more.Signal()
 }
 
-// take waits for a frame. An error means the end of the link, and stays in the queue.
+// take waits for a frame. An error means that no frame follows, and stays in the queue.
 func (f *frames) take() received {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -282,7 +282,7 @@ func (h *host) handOn(k link.Kind, body []byte, ended []bool) error {
 	}
 }
 
-// finish ends the streams of a command that has ended on another host.
+// finish ends the streams of a command that has ended on another host, or was lost together with that host.
 func (h *host) finish(code int, how string) {
 	h.code, h.how = code, how
 	h.errs.end()

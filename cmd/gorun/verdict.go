@@ -30,8 +30,8 @@ type failure struct {
 }
 
 // verdict collects the facts that determine the exit code, and the text that gorun prints at the end of a
-// job. The failure that counts is the first one from which the program has not recovered. Later failures may be
-// its consequences.
+// job. The failure that counts is the first one from which the program has not recovered, or the cause of that one
+// (see decide). Later failures may be its consequences.
 type verdict struct {
 	first     *failure
 	later     []failure      // after the first, in order
@@ -118,7 +118,7 @@ func (v *verdict) code() int {
 	}
 }
 
-// tailLinesMax is how many lines of a rank's standard error are repeated.
+// tailLinesMax is the largest number of lines that are repeated of a rank's or a host command's standard error.
 const tailLinesMax = 10
 
 // text returns the text that gorun prints at the end of a job, or "" after success or if silent is true.

@@ -14,8 +14,8 @@ import (
 type visit struct {
 	number int
 	conn   *os.File
-	host   *host // the pod as a host; nil before the agent is greeted
-	err    error // the error of greet
+	host   *host // the pod as a host; nil before the greeting begins
+	err    error // the error of greet or prepare
 	// replaces is the pod's former host, if the pod was started again while ranks run.
 	replaces *host
 }
@@ -69,7 +69,7 @@ func (v *visits) close() error {
 	return v.door.Close()
 }
 
-// end closes the connection of a pod that is not needed.
+// end closes the connection of a visit that is not used.
 func (v visit) end() {
 	if v.host != nil && v.host.quit != nil {
 		v.host.quit()
@@ -157,8 +157,8 @@ func (v visit) greet() visit {
 	return v
 }
 
-// take makes the greeted agent of a pod the agent of its host, in place of an older one. An agent whose connection
-// is lost before its Hello is not an error: its container is started again, and the agent connects again.
+// take makes the greeted agent of a pod the agent of its host, in place of an older one. It is not an error if the
+// connection of an agent is lost before the Hello: the container is started again, and the agent connects again.
 func (j *job) take(v visit) error {
 	var gone *noAnswerError
 	if v.err != nil {

@@ -64,7 +64,7 @@ func (w *window) spend(n int) bool {
 	return true
 }
 
-// lend begins or ends a time in which spend waits for no room.
+// lend begins or ends a time in which spend does not wait for room.
 func (w *window) lend(begin bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,7 +2,7 @@ package goroutine
 
 import "strings"
 
-// Stack describes one goroutine of the text.
+// Stack describes one goroutine in the text that Parse parses.
 type Stack struct {
 	// State is the reason why the goroutine does not run, such as "chan receive", or "running" if it runs.
 	State string
@@ -52,8 +52,8 @@ func Parse(text string) ([]Stack, bool) {
 	return all, len(all) > 0
 }
 
-// nameOf returns the function of a line, without its arguments. It cuts the line at the last parenthesis,
-// because the name of a method may contain parentheses, as in "sync.(*WaitGroup).Wait(0x0)".
+// nameOf returns the function of a line, without its arguments. It cuts the line at the last opening
+// parenthesis, because the name of a method may contain parentheses, as in "sync.(*WaitGroup).Wait(0x0)".
 func nameOf(line string) string {
 	if i := strings.LastIndexByte(line, '('); i >= 0 {
 		return line[:i]

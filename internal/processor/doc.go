@@ -1,5 +1,5 @@
-// Package processor has instructions that Go does not offer: release stores, prefetches and
-// cache-line demotion. It uses them on amd64 and arm64. Under the race detector, and on other
+// Package processor has instructions that Go does not offer: release stores, a store fence, prefetches
+// and cache-line demotion. It uses them on amd64 and arm64. Under the race detector, and on other
 // architectures, the release stores are the stores of sync/atomic, and the prefetches and the demotion do
 // nothing.
 //

@@ -16,6 +16,11 @@ TEXT ·Store32(SB), NOSPLIT, $0-12
 	STLRW R1, (R0)
 	RET
 
+// func Fence()
+TEXT ·Fence(SB), NOSPLIT, $0-0
+	DMB $0xA // ISHST
+	RET
+
 // func PrefetchWrite(p *uint64)
 TEXT ·PrefetchWrite(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0

@@ -15,8 +15,8 @@ import (
 // deadLetter publishes and logs a message that cannot be delivered, and releases the message's arena
 // memory. message may be in an envelope of protoactor (actor.MessageEnvelope). If the envelope names
 // a sender, the sender gets a DeadLetterResponse, because it may wait for an answer. If the reason is errEnded,
-// the sender has ended and gets none. An answer that comes after the first one of FirstAnswer is only released. A
-// DeadLetterResponse that cannot be delivered is published only as a *DeadLetter, and not logged.
+// the sender has ended and gets none. If a request went through a FirstAnswer router, every answer after the first is
+// only released. A DeadLetterResponse that cannot be delivered is published only as a *DeadLetter, and not logged.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	first := s
 	if later := s.successor(); later != nil {
@@ -39,8 +39,9 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	if _, answer := m.(*actor.DeadLetterResponse); !answer {
 		s.reportLetter(d)
 		if errors.Is(why, codec.ErrDepth) {
-			// The message contains itself. Subscribers of protoactor's event print the message, and
-			// printing this message would not end. So they get only the name of its type.
+			// The message is nested too deeply, and may contain itself. Subscribers of protoactor's event print
+			// the message, and printing a message that contains itself would not end. So they get only the
+			// name of its type.
 			message = &actor.MessageEnvelope{Message: fmt.Sprintf("%T", m), Sender: sender}
 		}
 		// protoactor's dead letter Process publishes its event and answers the sender.

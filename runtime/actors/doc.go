@@ -62,7 +62,7 @@
 // arena becomes a dead letter, too.
 //
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which
-// they were sent, and each message arrives once.
+// they were sent, and each message that does not become a dead letter arrives once.
 //
 // # Delivery
 //
@@ -95,10 +95,11 @@
 // if their messages are for other receivers. The messages that a router forwards to further ranks, to
 // another router or to several receivers are not bounded.
 //
-// A rank that has not called Of stores messages for its actors, up to 4 MiB and for 30 s. Messages
-// beyond 4 MiB become dead letters at their senders with the reason ErrNoActors. After 30 s, all
-// stored messages become such dead letters, and so do all later messages until the rank calls Of. While
-// the rank refuses messages, their senders do not block, and a Watch is answered by Terminated.
+// A rank that has not called Of stores messages for its actors, up to 4 MiB and for 30 s. Messages beyond
+// 4 MiB become dead letters at their senders with the reason ErrNoActors. When 30 s have passed since the
+// first message arrived, all stored messages become such dead letters, and so do all later messages until
+// the rank calls Of. While the rank refuses messages, their senders do not block, and a Watch is answered
+// by Terminated.
 //
 // Probes find actors that wait for each other in a cycle. Such actors run although their outboxes are
 // not empty. So a cycle never hangs. If the outboxes overflow, messages are lost as dead letters.

@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 )
 
-// forwarder is a Process without a mailbox that forwards messages to actors. A message of another rank keeps its
-// credit until the receiver takes it, if the message has one receiver and the receiver's mailbox is of this rank
-// and of this package. Otherwise the credit is returned at once.
+// forwarder is a Process without a mailbox that forwards messages to actors. The credit of a message
+// of another rank is returned when the receiver takes the message, if the message has one receiver and the
+// receiver's mailbox is of this rank and of this package. Otherwise the credit is returned at once.
 type forwarder interface {
 	actor.Process
 	// receiver chooses the receiver of a message. It returns nil if the message is not for one receiver;

@@ -97,8 +97,8 @@ func (p *inbound) init(s *System) {
 // ready reports whether the method work has anything to do. The engine's lock is held.
 func (p *inbound) ready() bool { return p.arrived() || p.s.local.some.Load() }
 
-// arrived reports whether there are arrivals to deliver. If taken is empty, arrived exchanges taken and
-// queue. The engine's lock is held.
+// arrived reports whether there are arrivals to deliver or ended transfers to settle. If taken is empty,
+// arrived exchanges taken and queue. The engine's lock is held.
 func (p *inbound) arrived() bool {
 	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
 		p.taken, p.queue = p.queue, p.taken

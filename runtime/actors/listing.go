@@ -16,8 +16,11 @@ import (
 //	ID       string // the actor's id; a child's id begins with its parent's id and "/"
 //	Kind     string // the kind of actor
 //	State    string // the actor's present state
-//	Busy     bool   // the actor is running or queued to run, or its outbox is not empty
+//	Busy     bool   // the actor runs, is queued to run or its outbox is not empty
 //	Restarts int    // the number of times that its supervisor has restarted it
+//
+// Busy is false for a suspended actor, for one with a custom mailbox, for a router and for the actors of the
+// rank's connections.
 type Actor = port.Actor
 
 var (

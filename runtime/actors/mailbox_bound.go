@@ -13,8 +13,8 @@ import (
 
 // overflow contains the messages and goroutines that wait for space in a mailbox.
 type overflow struct {
-	// messages in outboxes of this rank's actors, and messages of the serving goroutine; they come after the
-	// messages in mailbox.user
+	// messages in outboxes of this rank's actors, and messages that the serving goroutine has sent while it ran
+	// no actor; they come after the messages in mailbox.user
 	waiting []waiting
 	room    sync.Cond // goroutines that run no actor wait here for space
 }
@@ -48,11 +48,11 @@ func (m *mailbox) markFull() *overflow {
 	return m.overflow
 }
 
-// postFull posts a message to a mailbox without space. A message of an actor waits in the actor's
-// outbox, and becomes a dead letter if the outbox has no space. A message of the serving goroutine waits
-// without a bound, because this goroutine must not block. Any other goroutine blocks. If the actor of the
-// mailbox has stopped, or the engine has ended, postFull does not block. The caller holds mu; postFull releases
-// it.
+// postFull posts a message to a mailbox without space. A message of an actor waits in the actor's outbox, and
+// becomes a dead letter if the outbox has no space. If the serving goroutine sends a message while it runs no
+// actor, the message waits without a bound, because this goroutine must not block. Any other goroutine blocks.
+// If the actor of the mailbox has stopped, or the engine has ended, postFull does not block. The caller holds
+// mu; postFull releases it.
 func (m *mailbox) postFull(i item) {
 	if m.dead.Load() {
 		m.put(i)

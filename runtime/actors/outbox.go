@@ -8,8 +8,8 @@ import (
 )
 
 // wait handles a message that cannot be sent now, because there is no credit or earlier messages wait for credit.
-// A message of an actor waits in the actor's outbox. A message of the serving goroutine waits without a bound. Any
-// other goroutine blocks.
+// A message of an actor waits in the actor's outbox. If the serving goroutine sends a message while it runs no actor,
+// the message waits without a bound. Any other goroutine blocks.
 func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 	who, serving := r.s.running()
 	if who == nil && !serving {

@@ -97,7 +97,7 @@ func (st *Store) copies(s *System, key string, one snapshot) error {
 }
 
 // Save stores a snapshot of the present state of an actor. The actor calls Save in its handler. When
-// Save returns nil, two ranks have the snapshot; if all other ranks are lost, only this rank has it.
+// Save returns nil, two ranks have the snapshot; if no other rank lives, only this rank has it.
 // So an actor that saves before it answers does not lose an answered request. After an error it is
 // unknown whether the snapshot is stored. The actor must then undo the change or stop, so that it does
 // not answer a later request with a state that may be lost. ErrOldSnapshot means that another actor has

@@ -25,7 +25,7 @@ type remoteFutures struct {
 	unused []remoteFuture
 }
 
-// slot returns the cache entry for a future. The last characters of the address and the id select the
+// slot returns the cache entry for a future. The last character of the address and that of the id select the
 // entry. The id of a future ends with a digit of a counter of its rank, so that consecutive futures of a
 // rank have different entries.
 func (t *remoteFutures) slot(address, id string) *atomic.Pointer[remoteFuture] {

@@ -71,8 +71,8 @@ func (s *System) reportFailure(pid *actor.PID, message, reason any) {
 }
 
 // panicked returns the source lines of the program that led to the panic or to the call of runtime.Goexit,
-// innermost first, from there out to the actor's mailbox. It is called, through reportFailure, by the deferred
-// function that recovers the panic.
+// innermost first, at most framesMax lines. Lines of protoactor and of Go's runtime are left out. It is called,
+// through reportFailure, by the deferred function that recovers the panic.
 func panicked() string {
 	stack := make([]uintptr, 64)
 	frames := goruntime.CallersFrames(stack[:goruntime.Callers(2, stack)])

@@ -24,8 +24,8 @@ type Config struct {
 	// message of another type is not known. The default is 8 MiB.
 	Mailbox int
 	// Outbox bounds the bytes of messages of one actor that wait for credit or for space in
-	// mailboxes. They count as for Mailbox; a message to another rank whose type is plain data also
-	// counts its size. The default is 8 MiB.
+	// mailboxes. They count as for Mailbox; a message to another rank also counts its size if its
+	// type is plain data. The default is 8 MiB.
 	Outbox int
 	// Patience is the time for which messages wait for an actor that does not exist yet.
 	// The default is 5 s.
@@ -281,7 +281,7 @@ type deferredTasks struct {
 	queue []deferredTask
 	taken []deferredTask // owned by the serving goroutine
 	some  atomic.Bool    // queue is not empty
-	// wake wakes the serving goroutine after the end of the engine. It has room for one token.
+	// wake wakes the serving goroutine after the end of the engine. It has room for one value.
 	wake chan struct{}
 }
 

@@ -163,8 +163,8 @@ func (r *remote) define(l *engine.Stream, c *codec.Type) error {
 // payload is the encoded content of a message.
 type payload struct {
 	bytes []byte
-	// memory is the *runtime.Message that contains bytes, or nil. Its ownership passes to the
-	// receiver when the payload is sent.
+	// memory is the *runtime.Message that contains bytes, or nil. When the payload is sent, this
+	// message ends: its memory is handed over, released, or detached until the bytes are sent.
 	memory any
 	// buffer contains bytes, or is nil if the bytes are sent in place.
 	buffer *buffer

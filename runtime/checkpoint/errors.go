@@ -13,8 +13,8 @@ var (
 	// ErrShape is the error of Restore if the parts differ in number or length from the saved parts,
 	// if the size of the communicator differs, or if a copy is of another rank.
 	ErrShape = errors.New("checkpoint has another shape")
-	// ErrStep is the error of Save if the step is negative, is not above the last completed step, or
-	// is not the same at all ranks.
+	// ErrStep is the error of Save if the step is negative, is not above the last completed or restored
+	// step, or is not the same at all ranks.
 	ErrStep = errors.New("bad step of a checkpoint")
 	// ErrVersion is the error of Restore if a later version of this package has saved the copy.
 	ErrVersion = errors.New("checkpoint of another version")

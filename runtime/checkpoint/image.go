@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// An image is a copy of a rank's parts in the format below. Images are used in memory and in messages
-// within a node. Files contain images, too, if a version of this package without packed images
-// (packed.go) has written the files.
+// An image is a copy of a rank's parts in the format below. Save makes a rank's own copy in this format, and
+// sends it in this format to a keeper on the same node. Files contain images, too, if a version of this
+// package without packed images (packed.go) has written the files.
 //
 //	offset  bytes  field, little endian
 //	0       8      magic

@@ -20,8 +20,8 @@ type holding struct {
 // Restore fills the parts of every member from the newest checkpoint that exists for all members, and
 // returns its step. If there is no such checkpoint because no Save has completed, found is false, and
 // the parts are unchanged. The parts must have the lengths of the parts that the member has saved. If
-// Restore fails at one member, it fails at all members; only if a rank is lost at the end of Restore, it may
-// fail at some members and return nil at others.
+// Restore fails at one member, it fails at all members. There is one exception: if a rank is lost at the end of
+// Restore, Restore may fail at some members and return nil at others.
 func (s *Store) Restore(c *runtime.Comm, parts ...Part) (step int, found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,8 +220,8 @@ func (s *Store) replenish(c *runtime.Comm, r *ring, all []holding, step int) err
 	return cmpOr(err, handed())
 }
 
-// find searches the array in for the copy of a rank at a step. It returns nil if the array has no
-// such copy.
+// find returns the copy of a rank at a step from an array of copies, or nil if the array has no such
+// copy.
 func find(in *[generations]copied, rank, step int) *copied {
 	for i := range in {
 		if in[i].rank == rank && in[i].step == step {
@@ -231,11 +231,11 @@ func find(in *[generations]copied, rank, step int) *copied {
 	return nil
 }
 
-// forget is called with the step that all ranks have restored. It discards the copies of later steps,
-// because not all ranks have copies of these steps. It marks the copies of the restored step as
-// committed. If step is none, it discards all copies. It also discards the copies of ranks other than ward. These
-// ranks have had another keeper since ranks were started again on other nodes. Otherwise Save could replace the copy of
-// ward in place of such a copy, because both are of the restored step.
+// forget is called with the step that all ranks have restored, or with none. It discards the copies of
+// later steps, because not all ranks have copies of these steps. It marks the copies of the restored step
+// as committed. If step is none, it discards all copies. It also discards the copies that this rank keeps for ranks
+// other than ward. These ranks have had another keeper since ranks were started again on other nodes. If such a copy of
+// the restored step stayed, Save could replace the copy of ward and not this copy, because both are of the same step.
 func (s *Store) forget(step, ward int) {
 	for i := range s.kept {
 		if s.kept[i].rank != ward {

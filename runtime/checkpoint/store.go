@@ -14,7 +14,7 @@ import (
 
 // Config describes a Store.
 type Config struct {
-	// Directory is a directory in which each rank also writes its own copies to files. "" means
+	// Directory is the directory of the files to which each rank also writes its own copies. "" means
 	// that copies are only in memory. The directory must exist, and a rank that is started again
 	// must find the same directory. If a rank may be started again on another machine, the
 	// directory must be in a shared file system.
@@ -77,7 +77,7 @@ type copied struct {
 	// image is the image of the parts. The image can be packed only if it came from another node, from a
 	// keeper that has it in packed form, or from a file. The method read unpacks the image of this rank's parts.
 	image []byte
-	// committed reports whether all ranks have stored their copies of this step.
+	// committed is true if this rank knows that all ranks have stored their copies of this step.
 	committed bool
 }
 
@@ -110,10 +110,11 @@ const (
 
 // Save stores a copy of the parts of each member as that member's state at a step. The parts of different
 // members may have different lengths. step must be the same at all members, not negative, and above
-// the step of the last completed Save. The caller may change the parts after Save has returned. If
-// Save fails at one member, it fails at all members, and the previous checkpoint is still available. Only if a
-// rank is lost at the end of Save, Save may fail at some members and return nil at others.
-// The end of the context.Context of c ends the call, as it ends Restore.
+// the step of the last completed Save or, if Restore was called later, above the restored step. The caller
+// may change the parts after Save has returned. If Save fails at one member, it fails at all members, and
+// the previous checkpoint is still available. There is one exception: if a rank is lost at the end of Save,
+// Save may fail at some members and return nil at others. The end of the context.Context of c ends Save and
+// Restore.
 func (s *Store) Save(c *runtime.Comm, step int, parts ...Part) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,7 +46,7 @@ type carrier struct {
 	comm *runtime.Comm
 	to   int
 	way  *way
-	full func() // is called when the window is full, so that put has to wait for a block
+	full func() // is called when put has to wait for a block because the window is full
 	// requests and bytes are the requests and the lengths of the last windowBlocks blocks. count is
 	// the number of all blocks so far.
 	requests [windowBlocks]runtime.Request
@@ -126,9 +126,9 @@ func (d *copied) receivePacked(c *runtime.Comm, from, length int) error {
 	return d.receiveBlock(c, from, blocks*entryBytes+sumBytes, 0)
 }
 
-// receiveBlock receives a message of at most n bytes and appends it to d.image. expected is the
-// number of bytes of the image that are not received yet, including the bytes of this message.
-// expected limits how much memory is allocated in advance.
+// receiveBlock receives a message of at most n bytes and appends it to d.image. For a block, expected is
+// the number of bytes of the unpacked image in this block and in the blocks that follow it. For any other
+// message, expected is 0. expected limits how much memory is allocated in advance.
 func (d *copied) receiveBlock(c *runtime.Comm, from, n, expected int) error {
 	at := len(d.image)
 	if cap(d.image)-at < n {

@@ -13,7 +13,7 @@ import (
 // Micinski, S. Kumar, "Optimizing the Bruck algorithm for non-uniform all-to-all communication",
 // HPDC 2022. In their algorithm each round sends the lengths and then the parts.)
 //
-// If the parts that a rank is to forward are longer than its limit (see bruckMost), the rank treats the
+// If the parts that a rank is to forward need more memory than its limit (see bruckMost), the rank treats the
 // received lengths as wrong: the operation returns ErrLength, and allocates no memory for the
 // parts.
 //

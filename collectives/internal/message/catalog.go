@@ -8,7 +8,7 @@ type Algorithm struct {
 	Name string
 	Run  func(Peer, *Call) error
 	// Limits are the conditions under which the algorithm works, and the property Learns. If one of the
-	// conditions does not hold, the result is wrong.
+	// conditions does not hold, the result may be wrong.
 	Limits Limits
 	// LeftToRight is true if a reduction combines each element in the order of a loop over the ranks,
 	// ((x0 op x1) op x2) op .... The bits of the result then depend only on the operands.
@@ -31,7 +31,7 @@ const (
 	Learns
 )
 
-// catalog has all algorithms. An algorithm that serves two operations has two rows.
+// catalog has all algorithms. An algorithm that serves several operations has a row for each of them.
 var catalog = []Algorithm{
 	{Barrier, "dissemination", BarrierDissemination, 0, false},
 	{Barrier, "k-nomial", BarrierKNomial, 0, false},

@@ -43,9 +43,9 @@ func (g *Group) verdict(found bool) (bool, error) {
 	return said[0] != 0, err
 }
 
-// Two members exchange blocks of weighedBytes bytes, once by reading private memory and once through
-// shared memory, to find the faster way. The shortest of several times counts, because a member may
-// be interrupted.
+// To find the faster way, two members exchange blocks of weighedBytes bytes in several rounds: in each round
+// once through shared memory and once by reading private memory. The shortest time of each way counts,
+// because a member may be interrupted.
 const (
 	weighedBytes  = 64 << 10
 	weighedRounds = 4

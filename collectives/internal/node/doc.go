@@ -12,7 +12,8 @@
 //
 // All members call the same operations in the same order. So they agree on numbers without
 // communication. A small operation has one number, which is called its step. Each segment of a large
-// operation has a number. Every word that a rank waits for in an operation holds such a number and only grows.
+// operation has a number. The operations that read private memory have numbers of their own. Every word that
+// a rank waits for in an operation holds such a number and only grows.
 // Therefore no word is ever reset, and no operation ends with a barrier. (But a member that has exposed its private
 // memory waits until the other members have read it.)
 //

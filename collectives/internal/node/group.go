@@ -50,8 +50,8 @@ type Group struct {
 
 	mem  Memory
 	plan plan
-	// done[q] holds the last step that member q has finished. A member writes its done word only in
-	// operations in which some member does not wait for all others.
+	// done[q] holds the last step that member q has reported as finished. A member writes its done word only
+	// in operations in which some member does not wait for all others.
 	done []*Word
 	// slots[q] are the small buffers in the part of member q; nil before their first use.
 	slots [][]slot
@@ -151,7 +151,7 @@ func (g *Group) SmallMax() int { return g.plan.slotBytes - line }
 func (g *Group) await(w *Word, v uint64) error { return g.awaitIn(g.mem, w, v) }
 
 // awaitIn is await for a word in mem. If polling is not enough, it compares the members' calls before
-// it suspends this member, because w stays below v if calls differ.
+// it suspends this member, because w may stay below v for ever if calls differ.
 func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	if g.spun(w, v) {
 		return nil
@@ -212,8 +212,8 @@ func (g *Group) slot(q int, n uint64) *slot {
 	return &slots[n&uint64(len(slots)-1)]
 }
 
-// locate fills in slots[q]. It is called at the first use of the buffers of member q, because the tables of many
-// members take memory that a rank which only waits in barriers does not need: about 80 KiB in a group of 64.
+// locate fills in slots[q]. It is called at the first use of the buffers of member q. The reason: slots takes about
+// 80 KiB in a group of 64 members, and a member that only waits in barriers does not need this memory.
 func (g *Group) locate(q int) []slot {
 	slots := make([]slot, g.plan.slots)
 	for i := range slots {

@@ -202,8 +202,8 @@ func (l *peerReads) place(parts message.Parts) {
 	}
 }
 
-// pullPart is pull for the part of member q's slice that place has assigned to this member. The part's offset is
-// valid once member q has exposed its slice.
+// pullPart is pull for the part of member q's slice that q has assigned to this member by the method place. The
+// part's offset is valid once q has exposed the slice.
 func (l *peerReads) pullPart(q int, dst []byte) error {
 	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
 		return err

@@ -6,8 +6,8 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 // and they are so many that a system call, of 1.5 us on an Intel Xeon, costs little.
 const pullChunk = 128 << 10
 
-// Contributions of at least pullHalvesMin bytes are combined by both members, in rounds of pullRound bytes. A
-// member needs memory for half of a round.
+// Contributions of at least pullHalvesMin bytes are combined by both members, in rounds of pullRound bytes. The
+// member that is not root needs memory for half of a round.
 const (
 	pullHalvesMin = 2 << 20
 	pullRound     = 4 << 20

@@ -133,9 +133,9 @@ func (f *ring) await(w *Word, v uint64) error { return f.g.awaitIn(f.mem, w, v) 
 
 // stages is the number of segments into which an operation is cut if each member has a processor. If
 // the segments would be shorter than segmentMin bytes, the operation is cut into fewer segments. If they
-// would be longer than the limit (see cut), it is cut into more segments. The first and the last segment
-// of an operation do not overlap with other segments. With fewer segments, these two take a larger share
-// of the time.
+// would be longer than the limit (see cut), it is cut into more segments. While the first segment of an
+// operation is written, and while the last one is read, no other segment is copied. With fewer segments,
+// these two times are a larger part of the whole time.
 const (
 	stages     = 8
 	segmentMin = 16 << 10

@@ -82,7 +82,7 @@ func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) erro
 
 // linkBefore returns two slices of n bytes for segment s, before and mine. before is in the part of the
 // previous member; linkBefore waits until that member has written it. mine is in this member's part;
-// linkBefore waits until the next member has finished with the previous contents of mine. linkBefore
+// linkBefore waits until no other member needs the previous contents of mine (see acquireFor). linkBefore
 // returns nil in place of before at the first member, and nil in place of mine at the last member.
 func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	rank := f.g.rank

@@ -114,8 +114,8 @@ func (g *Group) Enter(c Call, trail uint64) {
 	processor.Store64(uint64At(mine, 0), s.number)
 }
 
-// Begin sets the number of calls that this member made before the first call of Enter. They have no
-// descriptions.
+// Begin sets the number of calls that this member made before the first call of Enter. These calls
+// have no descriptions.
 func (g *Group) Begin(calls uint64) { g.said.number = calls }
 
 func recentAt(n uint64) int { return recentOffset + int(n%recentCount)*statementBytes }

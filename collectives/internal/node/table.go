@@ -6,8 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// In an operation in which not all members know the lengths of the blocks, a slot begins with a table.
-// Short blocks follow the table. Long blocks are not in the slot: they are copied by segments, reads or messages.
+// In ScatterVSlots and AllToAllVSlots a slot begins with a table, because not all members know the lengths of the
+// blocks. Short blocks follow the table. Long blocks are not in the slot: they are copied by segments, reads or
+// messages. (In GatherVSlots a slot has one entry, at offset 0, in place of the table.)
 //
 //	offset 0     length of the longest block that is not in the slot
 //	offset 8+8q  entry of the block for member q: bits 63:16 are its length, bits 15:0 its

@@ -12,8 +12,8 @@ import (
 )
 
 // read does the work of Reader.Read. In contrast to Reader.Read, it accepts this process as p. If the
-// kernel has copied only a part of the bytes, read repeats the system call. The kernel copies
-// a part if a page is missing, or if more than callMost bytes are requested.
+// kernel has copied only a part of the bytes, read repeats the system call for the rest. The kernel copies
+// only a part if a page is missing, or if more than callMost bytes are requested.
 func read(p node.Process, addr uint64, dst []byte) error {
 	for {
 		n, cookie, err := copyFrom(p, addr, dst)

@@ -13,7 +13,7 @@
 //
 // Groups may have different sizes, and consist of any ranks. If leaders exchange the blocks of whole
 // groups, each message has the length that the message of the largest group needs. A reduction with
-// an operator that does not commute needs Nested.InOrder.
+// an operator that does not commute needs groups for which Nested.InOrder returns true.
 //
 // After an error the members are out of step, and the tier cannot be used.
 package tier

@@ -10,7 +10,7 @@ type Memory struct {
 	message.Peer
 	group   *node.Group
 	crowded bool
-	// alone is true if a long Reduce is fastest if root combines all contributions alone.
+	// alone is true if root combines all contributions of a long Reduce alone, because this is fastest.
 	alone bool
 	// small and element are the first two results of node.Limits, in bytes.
 	small, element int

@@ -90,8 +90,8 @@ func Uniform(alpha, beta, gamma float64) Model {
 	return Model{Node: level, Network: level, Combine: gamma}
 }
 
-// longest is the largest value of a parameter: one second, in nanoseconds. This limit keeps sums of
-// times far from overflow.
+// longest is the largest value of a parameter that is a time or a time per byte: one second, in nanoseconds.
+// This limit keeps sums of times far from overflow.
 const longest = 1e9
 
 // Validate returns an error that wraps ErrModel and names the parameter that is wrong.

@@ -14,7 +14,7 @@ type processor struct {
 	ready []*Rank // can continue, but another rank has the processor
 }
 
-// request asks for the processor on behalf of a rank that can continue from time now on.
+// request asks for the processor on behalf of a rank. The rank can continue at the time in the argument now.
 func (p *processor) request(r *Rank, now Time) {
 	if p.busy {
 		p.ready = append(p.ready, r)
@@ -23,7 +23,8 @@ func (p *processor) request(r *Rank, now Time) {
 	p.grant(r, now)
 }
 
-// grant schedules a rank to run at the processor's first visit to this rank at or after the time now.
+// grant schedules a rank to run at the processor's first visit to this rank that is not before the time in the
+// argument now.
 func (p *processor) grant(r *Rank, now Time) {
 	p.busy = true
 	at := max(p.free, now)

@@ -338,7 +338,7 @@ func (r *Rank) wake(at Time) {
 	r.net.agenda.add(event{at: max(at, r.now), kind: wakes, rank: r})
 }
 
-// run resumes the rank at the time given by at, and returns when the rank waits or has ended.
+// run resumes the rank at the time given by at, and returns when the rank is suspended or has ended.
 func (r *Rank) run(at Time) {
 	r.now, r.waiting = at, false
 	if r.started < 0 {

@@ -11,8 +11,8 @@ import (
 )
 
 // region is address space without memory. It provides slices of any length, which must not be
-// accessed. All slices begin at the same address, the beginning of the current mapping. If a slice is
-// longer than this mapping, the region adds a longer mapping, which is used from then on.
+// accessed. Each slice begins where the current mapping begins. If a slice is longer than the current mapping,
+// the region adds a longer mapping, which is used from then on.
 type region struct{ mappings [][]byte }
 
 // bytes returns a slice of n bytes.

@@ -66,7 +66,7 @@ type Arena struct {
 	// guarded, contiguous: see Config.
 	guarded, contiguous bool
 
-	// mu guards all fields below. While it is held, only mem is called.
+	// mu guards all fields below. While it is held, only mem and Guard are called.
 	mu      sync.Mutex
 	heap    heap
 	shelves []shelf

@@ -27,5 +27,5 @@
 // the last holder of its memory left.
 //
 // Any goroutine may call any method. All methods except Key take one mutex. It is a leaf in the
-// order of locks: while it is held, only the transport.Arena is called.
+// order of locks: while it is held, only the transport.Arena and Guard are called.
 package arena

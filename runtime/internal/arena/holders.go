@@ -55,9 +55,9 @@ func (a *Arena) inFlight(op string, given Lease) (*lease, *span, error) {
 	return e, s, nil
 }
 
-// Confirm ends the flight of memory after the message with the memory was sent. From then on, this rank must not
-// access the memory, except that the engine may read it until its Return if reads is true. If the holder
-// has returned the memory already, Confirm frees it.
+// Confirm ends the flight of memory after the message with the memory was sent. From then on, unless this rank
+// is the holder, it must not access the memory. As an exception, its engine may read the memory until Return if
+// reads is true. If the holder has returned the memory already, Confirm frees it.
 func (a *Arena) Confirm(given Lease, reads bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -21,7 +21,7 @@ func (e *Engine) Query(f func()) error {
 	return nil
 }
 
-// Handled returns the sum of the results of Transport.Poll since New, that is, of events and steps of transfers.
+// Handled returns the sum of the results of Transport.Poll since New: the number of events and steps of transfers.
 func (e *Engine) Handled() uint64 {
 	e.lock()
 	defer e.unlock()

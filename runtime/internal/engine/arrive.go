@@ -104,7 +104,7 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 	}
 }
 
-// stray returns the error for a frame that answers an operation that does not exist.
+// stray returns the error for a frame whose operation or stream does not exist or does not expect the frame.
 func stray(what string, id uint32) error {
 	return fmt.Errorf("%w: %s for operation %#x", ErrProtocol, what, id)
 }

@@ -29,7 +29,7 @@ const (
 	// batchedHead is the length in bytes of the five words before the body of an actor message.
 	batchedHead = 20
 	// batchWithin is a time that begins when an actor message is sent at once. An actor message that
-	// follows within this time begins a batch.
+	// follows within this time, and before a frame of the peer, begins a batch.
 	batchWithin = 20 * time.Microsecond
 	// batchMost is the time after which a timer sends a batch. The timer is late if no processor
 	// is free.

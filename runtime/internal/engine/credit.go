@@ -14,7 +14,7 @@ const (
 	firstWindow = 256 << 10
 	// maxWindow is the largest window. It is below 1<<31, because limits are compared mod 2^32.
 	maxWindow = 1 << 30
-	// defaultBudget is used for a Config.UnexpectedBudget of 0.
+	// defaultBudget is used for a Config.UnexpectedBudget of 0 or less.
 	defaultBudget = 64 << 20
 )
 
@@ -44,7 +44,7 @@ func (o *outgoing) raise(limit uint32) bool {
 // incoming is the receiver's state of the credit that it has granted to one peer.
 type incoming struct {
 	arrived  uint32 // cost of all eager messages that arrived
-	returned uint32 // cost of the eager messages that were matched and copied out
+	returned uint32 // cost of the eager messages that were matched and copied out, or dropped
 	window   uint32 // limit of arrived - returned
 	told     uint32 // the last limit that was sent to the peer
 }
@@ -53,7 +53,7 @@ type incoming struct {
 func (i *incoming) limit() uint32 { return i.returned + i.window }
 
 // due reports whether a frame should be sent whose only purpose is the new limit. Such a frame is due when
-// half of the window has been returned since the last limit was sent.
+// the limit has risen by at least half of the window since a limit was last sent.
 func (i *incoming) due() bool { return i.limit()-i.told >= i.window/2 && i.limit() != i.told }
 
 // admit accounts for an arriving eager message. It returns false if the peer had no credit
@@ -81,9 +81,9 @@ func (b *budget) widen(i *incoming) {
 	}
 }
 
-// regain takes back the part of the window of a lost peer that has become unused: at the loss, what no unexpected
-// message of the peer uses, and later the cost of each of these messages, when it is received. The peer has no
-// window any more, and told is the limit up to which regain has taken back.
+// regain takes back the part of the window of a lost peer that has become unused. At the loss, this is the part that
+// no unexpected message of the peer uses. Later it is the cost of each of these messages, when the message is
+// received or dropped. The window of the peer is then 0, and told is the limit up to which regain has taken back.
 func (b *budget) regain(i *incoming) {
 	b.free += int64(int32(i.limit() - i.told))
 	i.told = i.limit()

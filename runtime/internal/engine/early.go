@@ -9,7 +9,7 @@ const (
 	// earlyMax bounds the bytes of the actor messages that wait for the ActorReceiver of this rank,
 	// from all peers together.
 	earlyMax = 4 << 20
-	// defaultEarly is used for a Config.Early of 0.
+	// defaultEarly is used for a Config.Early of 0 or less.
 	defaultEarly = 30 * time.Second
 	// refusedMax bounds the length of early.refused.
 	refusedMax = 1 << 16
@@ -51,7 +51,7 @@ func (y *early) keep(p earlyMessage, cost int) {
 	y.actorMessages, y.bytes = append(y.actorMessages, p), y.bytes+cost
 }
 
-// keeps reports whether messages of a stream are kept that no kept end of the stream follows.
+// keeps reports whether messages of a stream are kept and no end of the stream is kept after them.
 func (y *early) keeps(k streamKey) bool {
 	for _, p := range slices.Backward(y.actorMessages) {
 		if p.source == k.source && (p.closed == k.number || p.closed == 0 && p.actorMessage.Stream == k.number) {

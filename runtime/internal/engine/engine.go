@@ -21,7 +21,7 @@ type Config struct {
 	Route func(peer int) transport.Transport
 	// Transports are the transports to poll; the first one is polled most often.
 	Transports []transport.Transport
-	// Sleeper is used by waiting goroutines to yield and to sleep. nil means a
+	// Sleeper is used by waiting goroutines and the background goroutine to yield and to sleep. nil means a
 	// transport.ChannelSleeper, which suits ranks that are goroutines of one process.
 	Sleeper transport.Sleeper
 	// Wait is the policy of waiting goroutines.
@@ -40,7 +40,7 @@ type Config struct {
 	// TypeName is called with the engine's lock held and must not call the engine.
 	TypeName func(Type) string
 	// Member reports whether a peer belongs to a context. It is called when a peer is down, to find
-	// the contexts in which the loss ends receives from AnySource. nil means that every peer
+	// the contexts in which the loss ends receives and probes from AnySource. nil means that every peer
 	// belongs to every context. Member is called with the engine's lock held.
 	Member func(context uint32, peer int) bool
 	// Lost is called once for every peer that is lost, but not for a peer that cannot be reached. Lost has to
@@ -48,8 +48,8 @@ type Config struct {
 	// called with the engine's lock held and must not call the engine. It may be nil.
 	Lost func(peer int, cause error)
 	// Release is called when a rank, the argument holder, returns memory of this rank that was
-	// handed over to it. It is also called when the engine has transferred the bytes of the memory
-	// instead of handing it over. off is the Addr of the memory's key. off comes from the peer and
+	// handed over to it. It is also called at the end of a transfer of the bytes that took the place of a
+	// handover (SendHandover). off is the Addr of the memory's key. In a return, off comes from the peer and
 	// is not checked: possibly the peer does not hold that memory, or it does not exist. Release is
 	// called with the engine's lock held and must not call the engine.
 	Release func(holder int, off uint64)
@@ -63,7 +63,7 @@ type Config struct {
 	Recorder *flight.Recorder
 }
 
-// defaultChunk is used for a Config.ChunkBytes of 0.
+// defaultChunk is used for a Config.ChunkBytes of 0 or less.
 const defaultChunk = 64 << 20
 
 // populate checks the configuration and fills in the defaults.
@@ -102,7 +102,7 @@ type Engine struct {
 	texts    opTexts
 	window   uint32 // initial window of every peer
 
-	// crowd counts the goroutines that wait for mu, and the works of Engine.Go that nobody has taken.
+	// crowd counts the goroutines that wait for mu, and the works of Engine.Go that no goroutine has taken yet.
 	// While crowd is above 0, the poller releases mu between polls and lets other goroutines run.
 	crowd atomic.Int32
 	// workers run the works that Engine.Go gets, if nobody takes them before.
@@ -119,11 +119,12 @@ type Engine struct {
 	slow bool
 	// lone is true if Go had a single processor when the engine was made.
 	lone bool
-	// anyPeer describes the rank for which a wait for AnySource waits. It is Remote until the engine has an
-	// endpoint that implements transport.Scheduled, and then Unknown.
+	// anyPeer is used by lookAt if the engine does not know the rank for which a goroutine waits, for
+	// example in a wait for AnySource. It is Remote until the engine has an endpoint that implements
+	// transport.Scheduled, and then Unknown.
 	anyPeer progress.Peer
-	// within counts the waits, the calls of Poll and Send, and the calls of locked that are under way; one of
-	// them may be nested in another. If a panic ends one of them, unlock finds that within is above 0, and
+	// within counts the waits, the calls of Serve, Poll and Send, and the calls of locked that are under way;
+	// one of them may be nested in another. If a panic ends one of them, unlock finds that within is above 0, and
 	// ends the engine.
 	within int32
 	// silent is set when the transports must not be polled and must not get frames any more. Close
@@ -208,8 +209,7 @@ const pollBudget = 64
 
 // poll polls the transports, each for up to budget messages, and sends open batches and queued
 // frames. If the Poll of a transport has found work, poll skips the transports after it, except in every
-// eighth poll. It returns the sum of the results of Transport.Poll, plus the number of queued frames, Gets
-// and Puts that have advanced. mu is held.
+// eighth poll. It returns the sum of the results of Transport.Poll and of drive. mu is held.
 func (e *Engine) poll(budget int) int {
 	n := 0
 	if e.silent {
@@ -238,13 +238,13 @@ func (e *Engine) poll(budget int) int {
 	return n
 }
 
-// pollOnce is the poll of a nonblocking call.
+// pollOnce polls once for a call that is not in a wait. The poll counts as a call of the program.
 func (e *Engine) pollOnce() {
 	e.token.Called()
 	e.pollUncounted()
 }
 
-// pollUncounted is the poll for a report about the rank. It does not count as a call of the program.
+// pollUncounted is pollOnce without the count. Reports about the rank use it.
 func (e *Engine) pollUncounted() {
 	e.obey(e.token.Dislodge())
 	if e.poll(pollBudget) > 0 {

@@ -106,9 +106,9 @@ func (e *MemoryError) Error() string {
 // Unwrap returns the cause.
 func (e *MemoryError) Unwrap() error { return e.Cause }
 
-// CancelError is the error of an operation that was cancelled before its match. errors.Is
-// finds ErrCanceled in it. If the end of a context was the reason, errors.Is also finds
-// the cause of that end.
+// CancelError is the error of an operation that was cancelled before its match, or that an inline handler
+// would have had to wait for. errors.Is finds ErrCanceled in it, and also the Cause: for example the cause
+// of the end of a context, or ErrInline.
 type CancelError struct {
 	Op    string
 	Cause error

@@ -25,7 +25,7 @@ func (e *Engine) endGiven(r *Request) {
 	_, _ = e.free(r) // SendHandover has returned already
 }
 
-// reclaim returns the memory of a sendGiven to its arena after the transfer of its bytes. If the peer
+// reclaim returns the memory of a sendGiven to its arena when the transfer of the bytes has ended. If the peer
 // is lost, Config.Lost has already reclaimed the memory.
 func (e *Engine) reclaim(r *Request) {
 	if e.cfg.Release != nil && !r.peer.reclaimed {

@@ -8,8 +8,8 @@ import "github.com/gorun-hpc/gorun/transport"
 // of the program (debug.SetPanicOnFault) and the engine itself.
 //
 // A panic in a transport or in a wait leaves the poll token, and records of that transport, in
-// an unknown state. Engine.within counts the waits, the calls of Poll and Send, and the calls of locked
-// that are under way. It does not count calls of other methods of transports. unlock finds it above 0
+// an unknown state. Engine.within counts the waits, the calls of Serve, Poll and Send, and the calls of
+// locked that are under way. It does not count calls of other methods of transports. unlock finds it above 0
 // only after a panic in one of the counted calls. Then unlock ends the engine: every operation ends with
 // ErrPanicked, and no transport is polled or gets frames any more. Gets and Puts under way may continue
 // for a while.

@@ -9,7 +9,7 @@ import (
 // allocates nothing; copies identify the same operation. The zero Handle is a finished
 // operation without result.
 //
-// The result of an operation can be taken once. After that, the record of the operation is
+// The result of an operation can be taken once. After that, the record of the operation can be
 // reused for another operation, with another generation. Wait and Test of
 // a handle of the old generation then return ErrTaken.
 type Handle struct {
@@ -68,7 +68,7 @@ func (h Handle) Wait(ctx context.Context) (Status, error) {
 	return e.free(r)
 }
 
-// Test polls once and reports whether the operation is finished. If it is, Test takes
+// Test polls at most once and reports whether the operation is finished. If it is, Test takes
 // the result.
 func (h Handle) Test() (Status, bool, error) {
 	if h.request == nil {

@@ -101,7 +101,8 @@ func withOffset(w transport.Header, offset int) transport.Header {
 	return w
 }
 
-// parseHeader is the inverse of pack. It returns ErrProtocol for words that pack cannot have returned.
+// parseHeader is the inverse of pack. It returns ErrProtocol for an unknown kind or flag, for bits 16-31 of word A
+// that are not zero, and for a negative tag, except in kindData.
 func parseHeader(w transport.Header) (header, error) {
 	h := header{
 		kind:    kind(w.A),

@@ -17,7 +17,7 @@ func (r *lateReceiver) ActorMessage(source int, w ActorMessage, body []byte, mem
 	r.ActorReceiver.ActorMessage(source, w, body, memory)
 }
 
-// Closed implements ActorReceiver. After the end of the last stream, nothing is left to refuse.
+// Closed implements ActorReceiver. When all streams in early.refused have ended, nothing is left to refuse.
 func (r *lateReceiver) Closed(source int, stream uint32) {
 	y, k := &r.e.mail.early, streamKey{source, stream}
 	if known := y.refused[k]; known || !y.has(k) {

@@ -105,7 +105,7 @@ func (e *Engine) failPosted(p *peer) {
 }
 
 // knownLoss returns the error of a receive or a probe that found no message. The error is the loss
-// of its source. For AnySource, it is the first loss that is not acknowledged in this context.
+// of its source. For AnySource, it is the first loss of a member that is not acknowledged in this context.
 // knownLoss returns nil if there is no such loss.
 func (e *Engine) knownLoss(k key, op string) error {
 	if len(e.deaths) == 0 {

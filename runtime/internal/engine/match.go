@@ -38,12 +38,12 @@ func (k key) as(s shape) key {
 // matcher matches posted receives and unexpected messages. It knows nothing of transports, of the
 // bytes of messages, or of time.
 //
-// A posted receive is in the table of its shape. When a message arrives, the matcher looks for a
-// receive in each table that has entries. The key of this lookup is the message's key with the
-// wildcards of the table's shape. The matcher takes the oldest of the at most four receives that it
-// finds. An unexpected message is in the table of the exact shape. It is also in the table of each
-// wildcard shape that any receive or probe has used before. So a program without wildcards does not
-// pay for these tables.
+// A posted receive is in the front (see below) or in the table of its shape. If an arriving message does
+// not match the receives in the front, the matcher looks for a receive in each table that has entries.
+// The key of this lookup is the message's key with the wildcards of the table's shape. The matcher takes
+// the oldest of the at most four receives that it finds. An unexpected message is in the table of the
+// exact shape. It is also in the table of each wildcard shape that a receive or probe has used while
+// there was an unexpected message. So a program without wildcards does not pay for these tables.
 //
 // The front is a queue of posted receives that have the same key and are in no table. They are older
 // than all receives in tables, because a receive joins the front only if the tables are empty and
@@ -54,7 +54,7 @@ type matcher struct {
 	front      queue
 	posted     [shapesTotal]table
 	unexpected [shapesTotal]table
-	indexed    [shapesTotal]bool // whether unexpected[s] is maintained; true for shapeExact
+	indexed    [shapesTotal]bool // for s other than shapeExact: whether unexpected[s] is maintained
 	seq        uint64            // order of posting and of arrival
 }
 

@@ -32,8 +32,8 @@ func (e *Engine) newFrame(w transport.Header) *frame {
 	return f
 }
 
-// freeFrame returns a record to the free list. If the body belongs to the record and has at most 1 KiB,
-// the record keeps the memory of the body for its next use.
+// freeFrame returns a record to the free list. If the frame belongs to no request, and the memory of its body has
+// at most 1 KiB, the record keeps this memory for its next use.
 func (e *Engine) freeFrame(f *frame) {
 	if f.req != nil || cap(f.body) > 1<<10 {
 		f.body = nil

@@ -102,8 +102,8 @@ func (e *Engine) accept(r *Request, g *message) {
 	e.receive(r, g)
 }
 
-// receive transfers the bytes of a matched message to its receive. It does the work of accept for a
-// receive that has its memory already, or whose memory is small enough to be allocated at once.
+// receive copies the bytes of a matched message to its receive, takes over the memory of the message, or begins
+// the transfer of the bytes. accept calls it if the receive need not wait for memory, and provide after such a wait.
 func (e *Engine) receive(r *Request, g *message) {
 	switch {
 	case g.self != nil:
@@ -136,7 +136,7 @@ func (e *Engine) deliver(r *Request, tag int32, typ Type, payload []byte) {
 }
 
 // admit sets the Status of a receive from its message and returns how many of the bytes the receive
-// takes. After a truncation, the receive takes as many bytes as the buffer holds. After a type
+// takes. If the message is too long, the receive takes as many bytes as the buffer holds. In a type
 // mismatch, or if there is no memory, it takes no bytes. admit records the error of the truncation
 // or the mismatch.
 func (e *Engine) admit(r *Request, tag int32, typ Type, length int) int {

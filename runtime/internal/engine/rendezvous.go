@@ -165,8 +165,9 @@ func (e *Engine) moved(rank int, id uint32, err error) {
 }
 
 // settle is called when all Gets and Puts of a rendezvous have ended and none is still to be
-// issued. If all succeeded, it completes the request and sends a FIN. If a Get has failed, it sends
-// a CTS instead. If a Put has failed, it sends all bytes as DATA frames.
+// issued. If the engine has ended, or the peer is lost and bytes are missing, settle completes the request with
+// an error. Otherwise, if all Gets and Puts succeeded, it sends a FIN and completes the request. If a Get has
+// failed, it sends a CTS instead. If a Put has failed, it sends all bytes as DATA frames.
 func (e *Engine) settle(r *Request) {
 	p, m := r.peer, &r.move
 	switch {

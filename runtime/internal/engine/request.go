@@ -170,8 +170,9 @@ func (e *Engine) unexpose(r *Request) {
 }
 
 // waitRequest waits until r is done or in phaseHeld. If ctx ends first, it cancels r and then waits
-// again, without ctx. A cancelled operation ends when the peer has confirmed the cancellation. A
-// matched operation ends when its bytes have been moved.
+// again, without ctx. If the cancellation needs no answer of the peer, the second wait ends at once.
+// Otherwise it ends when the peer has confirmed the cancellation or, if the operation was already matched, when
+// its bytes have been moved.
 func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	w := &r.own
 	w.req, w.fired = r, false

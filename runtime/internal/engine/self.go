@@ -4,8 +4,8 @@ package engine
 // matching receive is posted.
 const selfEager = 64 << 10
 
-// sendSelf sends a message to this rank itself. If a matching receive is posted, it copies the
-// bytes into the buffer of the receive. Otherwise the message becomes unexpected. A standard send
+// sendSelf sends a message to this rank itself. If a matching receive is posted, it passes
+// the message to the receive (accept). Otherwise the message becomes unexpected. A standard send
 // of at most selfEager bytes, for which there is credit, then completes at once, because the
 // message holds a copy. Any other send stays pending until the match, and the message refers to the
 // request of the send.

@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Send sends buf and returns when the caller may reuse buf. If buf was copied, Send returns at once.
-// Otherwise it returns when the receiver has the bytes. In mode Synchronous it does not return before
-// the match. If ctx ends before the match, Send withdraws the message and returns a *CancelError. If
-// ctx ends after the match, Send still waits until the bytes are transferred. ctx may be nil.
+// Send sends buf and returns when the caller may reuse buf: when the lane has copied the bytes (protocols
+// eager and copy), or when the receiver has them (get and put). In mode Synchronous it does not return before
+// the match. If ctx ends before the match, Send withdraws the message and returns a *CancelError. If ctx ends
+// after the match, Send still waits until the bytes are transferred. ctx may be nil.
 func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode) error {
 	if ctx != nil && ctx.Err() != nil {
 		return &CancelError{Op: opNames[opSend], Cause: context.Cause(ctx)}

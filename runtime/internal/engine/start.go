@@ -51,9 +51,10 @@ type worker chan bool
 // workersMax is the largest number of idle workers of an engine.
 const workersMax = 4
 
-// workers has the queue of works, and the idle goroutines that can run them. While a work is queued, one
-// goroutine is woken. When it runs, it takes one work and wakes the next goroutine if there are more. So if a
-// goroutine that waits takes the works of one operation after the other, all of them cost one wake-up.
+// workers has the queue of works, and the idle goroutines that can run them. When a work is queued, a goroutine is
+// woken, unless a woken goroutine has not run yet. When the goroutine runs, it takes one work, and wakes the next
+// goroutine if there are more. So if a waiting goroutine takes each work soon after it was queued, several works
+// cost only one wake-up.
 type workers struct {
 	lock   sync.Mutex // guards everything below
 	queue  []*Work    // some of them may be taken

@@ -46,13 +46,13 @@ type ActorReceiver interface {
 	// memory is arena memory that was handed over with the message, or nil. The actor receiver
 	// owns memory and has to release it.
 	ActorMessage(source int, p ActorMessage, body []byte, memory *Message)
-	// Credit is called when a stream has got a new limit. Before that, the stream has refused a
-	// message for lack of credit, or Settled has reported it as unsettled.
+	// Credit is called at the next grant to a stream after a message was not sent for lack of credit, or
+	// after Settled has reported the stream as unsettled.
 	Credit(l *Stream)
 	// Refused is called when the peer has dropped an actor message of the stream. Either the actor
 	// receiver of the peer was not set within the peer's Config.Early, or the peer had no space to
-	// keep the message until then, or it has dropped an earlier message of the stream. p is the dropped
-	// message. body contains its first bytes, at most RefusedMax, and is valid during the call.
+	// keep this or an earlier message until then, or it has dropped an earlier message of the stream. p is the
+	// dropped message. body contains its first bytes, at most RefusedMax, and is valid during the call.
 	Refused(l *Stream, p ActorMessage, body []byte)
 	// Closed is called when a stream of a peer has ended, after all actor messages of the stream.
 	// The peer may reuse the number of the stream afterwards.
@@ -370,7 +370,7 @@ func (p *peer) stream(number uint32) *Stream {
 }
 
 // Over reports whether the operation of h is finished. The caller holds the engine's lock: Over is
-// for the function ready of Serve.
+// for the functions ready and arrived of Serve.
 func (h Handle) Over() bool {
 	r := h.pending()
 	return r == nil || r.phase == phaseDone

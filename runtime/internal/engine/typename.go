@@ -9,8 +9,8 @@ import (
 )
 
 // Limits of the texts of types that a peer may announce: the length of one text in bytes, and the
-// number of texts. The shortest frames of a transport have 1 KiB with their headers (rdma.Config.Slot), so a
-// text fits into a frame of every transport.
+// number of texts. The limit of every transport for a frame with its headers is at least 1 KiB (rdma.Config.Slot).
+// So a text fits into a frame of every transport.
 const (
 	maxTypeText = 512
 	maxTypes    = 1 << 16
@@ -37,8 +37,8 @@ func (s *typeSet) has(t Type) bool {
 // typeTexts holds the texts of types that a peer has announced.
 type typeTexts struct {
 	texts map[Type]string
-	// theirs is a type of the peer, and ours is a type of this rank. They are the last two types that
-	// the method agree found equal.
+	// theirs is a type of the peer, and ours is a type of this rank. They are the last pair of types
+	// that the method agree found equal by their texts.
 	theirs, ours Type
 }
 

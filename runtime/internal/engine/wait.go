@@ -12,9 +12,9 @@ import (
 // WaitPolicy determines how long a waiting goroutine polls before it yields or sleeps.
 type WaitPolicy = progress.Policy
 
-// wait waits until w is over. It returns nil on success. Otherwise it returns a *CancelError with the
-// cause of ctx or ErrInline, the error of w, or the error of the engine. After an error the caller may
-// wait for w again. mu is held on entry and return and released in between. Package progress decides which
+// wait waits until w is over. It returns nil on success. Otherwise it returns the error of w, the error of
+// the engine, or a *CancelError whose cause is that of ctx or ErrInline. After an error the caller may
+// wait for w again. mu is held on entry and return and may be released in between. Package progress decides which
 // goroutine polls and sleeps and which one is woken. The engine carries out these decisions.
 func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if w.over() {
@@ -291,8 +291,8 @@ func (e *Engine) park(w *waiter) {
 }
 
 // arm arms every transport: the transport rings the Sleeper on the next arrival. If a transport
-// already has something to poll for, or if the engine was closed, arm returns false, and no transport
-// is armed. Unless the engine was closed, arm first sends the open batches.
+// already has something to poll for, or if the field silent is set, arm returns false, and no transport
+// is armed. Unless silent is set, arm first sends the open batches.
 func (e *Engine) arm() bool {
 	if e.silent {
 		return false
@@ -323,11 +323,11 @@ func (e *Engine) disarm() {
 	}
 }
 
-// urge wakes a sleeping poller, because frames were queued that only a poll can send.
+// urge wakes a sleeping poller, because a poll has to send frames or batches, or to find the loss of a peer.
 func (e *Engine) urge() { e.obey(e.token.Urge()) }
 
-// nothing counts a nonblocking call without result. It returns the number of such calls since the
-// last call that found something. The caller passes this number to rest.
+// nothing counts a nonblocking call without result. It returns the number of such calls since the poll
+// of a nonblocking call last found something. The caller passes this number to rest.
 func (e *Engine) nothing() (idle uint) {
 	e.idle++
 	return e.idle

@@ -20,7 +20,7 @@ type Layout struct {
 	Holes []Hole
 	// Kind is "" if the type has no pointers. Otherwise Kind names the kind of the first field with
 	// a pointer ("pointer", "string", "slice"). Field is the path of that field, or "" if the value
-	// itself has that kind. Holes and the text are then empty.
+	// itself has that kind. If Kind is not "", Holes is nil, and the text is "{}".
 	Field, Kind string
 
 	runs []run
@@ -48,8 +48,8 @@ func Of(t reflect.Type) *Layout {
 	return &w.Layout
 }
 
-// Plain reports whether every byte of a value belongs to a number, so that the type has neither
-// pointers nor padding.
+// Plain reports whether the type has neither pointers nor padding: every byte of a value belongs to a
+// number or a bool.
 func (l *Layout) Plain() bool { return l.Kind == "" && l.Holes == nil }
 
 // Single returns the kind of number that the layout consists of, for example float64 for
@@ -80,7 +80,8 @@ func (l *Layout) ClearHoles(b []byte) {
 }
 
 // Text returns a text of the layout. For example, "{int64 float32*3 _4}" is an int64, three
-// float32 and four bytes of padding. Types with equal texts have equal layouts.
+// float32 and four bytes of padding. If two types without pointers have equal texts, they have
+// equal layouts.
 func (l *Layout) Text() string {
 	var b strings.Builder
 	b.WriteByte('{')

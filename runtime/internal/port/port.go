@@ -78,7 +78,8 @@ type Actor struct {
 	// Kind says in a few words which kind of actor it is. State says what the actor is doing.
 	Kind, State string
 	// Busy is true while the actor runs or is queued to run, or waits for another actor or rank. It is
-	// always false for the actors of the transports.
+	// always false for a suspended actor, for one with a custom mailbox, for a router and for the actors of
+	// the transports.
 	Busy bool
 	// Restarts is the number of times that the actor's supervisor has restarted it.
 	Restarts int

@@ -44,8 +44,8 @@ func (t *Token) NextBackground(in Input) (Action, Ready) {
 	return t.pause(), r
 }
 
-// Drains reports whether the background goroutine continues to poll: it has the token, and no
-// parked goroutine wants it.
+// Drains reports whether the background goroutine continues to poll: it has the token, no parked
+// goroutine wants the token, and Close was not called.
 func (t *Token) Drains() bool {
 	return t.state == Draining && t.parked.first == nil && !t.closed
 }

@@ -8,7 +8,7 @@ const (
 	burstUnknown  = 8
 	burstTrial    = 48 // takes longer than a switch to another process and the answer of that process
 	burstAway     = 1
-	burstRemote   = 2 // takes longer than a yield to no other process
+	burstRemote   = 2 // takes longer than a yield when no other process is ready to run
 )
 
 // BurstMost is the largest number of polls of a burst. First and Next count only polls without
@@ -47,7 +47,7 @@ const (
 // polls for longer than the other rank takes to get a processor and to answer. Such a long burst is
 // a trial.
 type Burst struct {
-	spins bool // the policy is to spin: Peer does not matter
+	spins bool // the policy is to spin: it only matters whether the Peer is Remote
 	away  uint // number of waits that began while the peer was away
 }
 

@@ -1,7 +1,7 @@
 // Package progress decides which goroutine of a rank polls the transports, and which goroutines
 // sleep, are parked and are woken. It is a state machine. It uses no clock, goroutine, channel or
-// system call, so that its tests can try every order of events. Each method is an event, and
-// returns what its driver, package engine, has to do.
+// system call, so that its tests can try every order of events. Most methods of Token are events,
+// and return what the driver, package engine, has to do.
 //
 // # The poll token
 //

@@ -15,8 +15,8 @@ const (
 	Spin
 	// Yield: yield the processor to other goroutines and processes, without the lock.
 	Yield
-	// Arm: prepare the Sleeper, arm the transports, and check the words of Token.Words.
-	// Input.Armed then reports whether the transports are armed.
+	// Arm: prepare the Sleeper and arm the transports. If they are armed, check the words of
+	// Token.Words. Input.Armed then reports whether the transports are armed.
 	Arm
 	// Sleep: sleep in the Sleeper with the ticket of the last Arm, without the lock.
 	Sleep

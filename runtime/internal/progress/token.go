@@ -59,7 +59,7 @@ type Ready struct {
 	Wake *Waiter
 }
 
-// Token is the poll token of one rank. Its methods are the events. The caller serializes the calls
+// Token is the poll token of one rank. Most of its methods are events. The caller serializes the calls
 // of all methods. Init must be called first.
 type Token struct {
 	state  State
@@ -156,7 +156,8 @@ func (t *Token) TryEnd(w *Waiter) bool {
 // End is the event that the wait of w has ended. If w has the token, or the token is free, the token
 // goes to a goroutine that sleeps without it. That goroutine continues to sleep. If no goroutine
 // sleeps, a parked goroutine is woken to take the token. If the wait of that goroutine is over, too,
-// its own End wakes the next one. The serving goroutine keeps the token if no goroutine sleeps.
+// its own End wakes the next one. The serving goroutine keeps the token if no goroutine sleeps,
+// unless Fail was called.
 func (t *Token) End(w *Waiter) Ready {
 	switch {
 	case t.holder != w && t.state != Free:
@@ -168,8 +169,8 @@ func (t *Token) End(w *Waiter) Ready {
 }
 
 // Lent is the event that the driver has carried out Lend. armed is true if the transports are armed.
-// If they are not, because there is something to poll for, the sleeping goroutines are woken by a
-// ring.
+// If they are not, because there is something to poll for or to send, a ring wakes the sleeping
+// goroutines.
 func (t *Token) Lent(armed bool) Ready {
 	if !armed {
 		return Ready{Do: Ring}
@@ -189,8 +190,8 @@ func (t *Token) Rouse(w *Waiter) Ready {
 	return Ready{}
 }
 
-// Urge is the event that a frame was queued that only a poll can send. If the goroutine with the
-// token sleeps, the result is Ring.
+// Urge is the event that something is to be done that only a poll does, such as sending a queued
+// frame. If the goroutine with the token sleeps, the result is Ring.
 func (t *Token) Urge() Ready {
 	if t.state == Asleep || t.state == Idle {
 		return Ready{Do: Ring}

@@ -73,13 +73,13 @@ func descend(v reflect.Value, depth int) error {
 // value of such a type. encoding.TextMarshaler is not among them, because gob does not use it.
 var own = []reflect.Type{reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler]()}
 
-// addressable reports whether gob also uses the methods of *t when it encodes a part of a value that has the type t.
+// addressable reports whether gob also uses the methods of *t when it encodes a part, of type t, of a value.
 func addressable(t reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface
 }
 
-// unbounded reports whether values of a type can be nested without a bound. They can if the type
-// contains an interface or itself. The argument above holds the types that contain t.
+// unbounded reports whether values of a type can be nested without a bound. They can if the
+// parts that gob visits contain an interface or the type itself. The argument above holds the types that contain t.
 func unbounded(t reflect.Type, above []reflect.Type) bool {
 	if known, ok := nested.Load(t); ok {
 		return known.(bool)

@@ -118,7 +118,7 @@ func AppendRest[T any](b []byte, v *T) ([]byte, error) { return of[T]().append(b
 // restHead is the header of a value that AppendRest appends.
 var restHead = []byte{formValue}
 
-// append appends the header head and the bytes of the value. For nil it appends only the header,
+// append appends the header (the argument head) and the bytes of the value. For nil it appends only the header,
 // with formNil in its first byte.
 func (c *coder[T]) append(b, head []byte, v *T) ([]byte, error) {
 	n := len(b)

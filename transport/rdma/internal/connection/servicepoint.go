@@ -11,11 +11,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// kernelBacklogMin is the smallest backlog with which a service point listens, in requests. The
-// kernel rejects requests beyond its backlog as if the consumer had rejected them. The backlog of
-// the kernel cannot enforce the limit that the consumer wants (ServicePointConfig.Backlog), because
-// Progress soon takes requests out of the kernel. The function ServicePointConfig.Arrived enforces
-// this limit.
+// kernelBacklogMin is the smallest backlog with which a service point listens, in requests. With
+// InfiniBand and RoCE, the kernel drops requests beyond its backlog, and the sender's kernel sends them
+// again. With iWARP, it rejects them as if the consumer had rejected them. The backlog of the kernel
+// cannot enforce the limit that the consumer wants (ServicePointConfig.Backlog), because Progress soon
+// takes requests out of the kernel. The function ServicePointConfig.Arrived enforces this limit.
 const kernelBacklogMin = 128
 
 // servicePoint implements provider.ServicePoint.
