@@ -84,8 +84,8 @@ func (w *World) card(rank int) (bootstrap.Card, error) {
 }
 
 // arena returns the Arena that the rank's allocator uses. This is own, the rank's range of node memory,
-// unless the fabric replaces it. A fabric may replace own because adapters may have parts of the range
-// registered.
+// unless the fabric replaces it. A fabric replaces own if adapters keep parts of the range
+// registered: Discard of the replacement first ends these registrations.
 func (n *network) arena(own transport.Arena) transport.Arena {
 	if f, ok := n.fabric.(interface {
 		arena(transport.Arena) transport.Arena

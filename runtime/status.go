@@ -31,9 +31,9 @@ type Status struct {
 	size int // bytes of an element
 }
 
-// Count returns the length of the message in whole elements of the type into which it was received.
-// A probe has no type: after a probe, Count returns the length in bytes, and CountOf the number of
-// elements. If elements have size 0, Count returns 0.
+// Count returns the length of the message in whole elements of the type of the receive buffer. After a probe,
+// RecvValue or RecvMessage there is no such type: Count returns the length in bytes, and, except after RecvValue,
+// CountOf returns the number of elements. If elements have size 0, Count returns 0.
 func (s Status) Count() int { return count(s.Bytes, s.size) }
 
 // count returns the number of whole elements in n bytes. The argument size is the size of an element in bytes; if it

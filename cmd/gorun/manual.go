@@ -26,7 +26,7 @@ func manual() string {
 	for part := range strings.SplitSeq(strings.Trim(usageTail, "\n"), "\n\n") {
 		title, text, _ := strings.Cut(part, ":")
 		fmt.Fprintf(&b, ".SH %s\n", strings.ToUpper(title))
-		if title == "examples" || title == "settings of a rank" { // a line for each
+		if title == "examples" || title == "settings of a rank" { // man(1) must not join the lines
 			b.WriteString(".nf\n" + roff(strings.Trim(text, "\n ")) + "\n.fi\n")
 		} else {
 			b.WriteString(paragraphs(text))

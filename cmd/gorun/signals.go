@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// catchSignals returns the channel of all signals that gorun acts on or passes on. A signal that was ignored
-// when gorun was started (by nohup, or by a shell for a background job) stays ignored, also in the ranks.
-// SIGPIPE is caught so that a write to a closed pipe does not kill gorun. The write returns an error, and gorun
-// then ends the ranks.
+// catchSignals returns the channel of all signals that gorun acts on or passes on. If SIGHUP or
+// SIGINT was ignored when gorun was started (by nohup, or by a shell for a background job), it stays ignored, also
+// in the ranks; Go does not report that other signals were ignored. SIGPIPE is caught so that gorun is not killed
+// when the reader of its output has gone: the write returns an error, and gorun then ends the ranks.
 func catchSignals() chan os.Signal {
 	// The buffer holds a burst of signals, because package signal drops signals for which the channel has no
 	// room.

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// noRank is the number of a spare. A spare is a process that was started and waits, before the function of
-// Main, until it gets the number of a lost rank.
+// noRank is the number of a spare. A spare is a process that was started in advance. In runtime.Main it
+// waits until it gets the number of a lost rank, and only then calls the program's function.
 const noRank = -1
 
 // heldPipe is the reading end of an output pipe of a process that was just started, or of a spare. The output

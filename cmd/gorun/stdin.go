@@ -17,7 +17,8 @@ type stdinFeed struct {
 	all  bool
 	only int // the rank that gets standard input, if all is false
 	// ahead bounds the input that is kept for slow ranks: the feed takes more input only while data has at most
-	// that many bytes. used is called with the number of further bytes that the feed takes; it may be nil.
+	// that many bytes. If used is not nil, it is called with the number of bytes for which the feed has got
+	// new room.
 	ahead int
 	used  func(n int)
 
@@ -50,8 +51,8 @@ func newFeed(all bool, only int) *stdinFeed {
 }
 
 // newStdin decides how standard input reaches the ranks. It returns a file if only one rank gets standard
-// input and can inherit it. It returns a feed if gorun has to copy standard input, and two nil values if no
-// rank gets it.
+// input and standard input is not a terminal: a rank on this machine inherits the file. It returns a feed if
+// gorun has to copy standard input, and two nil values if no rank gets it.
 func newStdin(mode string, only int) (inherit *os.File, feed *stdinFeed) {
 	terminal := isTerminal(0)
 	switch {

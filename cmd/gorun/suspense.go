@@ -8,8 +8,8 @@ import (
 )
 
 // causeDelay is how long gorun waits for the end of a named rank. A rank is named if another rank has
-// reported the loss of that rank as the reason for its own end. The report can arrive before the end of the
-// named rank, for two reasons. The kernel closes the connections of a process before its parent can reap it.
+// reported the loss of that rank as the reason for its own end. The report can arrive before gorun learns
+// that the named rank has ended, for two reasons. The kernel closes the connections of a process before its parent can reap it.
 // The reports of two agents are not ordered.
 const causeDelay = 2 * time.Second
 

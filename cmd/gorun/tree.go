@@ -137,7 +137,7 @@ func (j *job) greetAll(hosts []*host) error {
 }
 
 // frames is the queue of the frames of an agent that have arrived and that the launcher has not handled yet.
-// While the launcher asks other agents, it takes no frames from the queue. The windows of the protocol bound
+// While the launcher waits for frames of other agents, it takes no frames from this queue. The windows of the protocol bound
 // the queue. In an agent, inbox has such a queue of frames with files.
 type frames struct {
 	mu   sync.Mutex // guards what follows

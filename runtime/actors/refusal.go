@@ -23,11 +23,13 @@ func (p *inbound) Refused(l *engine.Stream, w engine.ActorMessage, body []byte) 
 	p.queue.add(&arrival{kind: arrivalRefused, message: &refusal{l, w, bytes.Clone(body)}})
 }
 
-// refused handles a refusal. The dropped message may have been the first one of the stream, which contains the
-// name of the actor, and its credit does not return. Therefore the next message makes a new stream.
+// refused handles a refusal. The next message makes a new stream, because the old one cannot be used any more: the
+// peer may have dropped the first message of the stream, which contains the name of the actor, and it never returns
+// the credit of a dropped message.
 func (l *remoteEntry) refused(s *System, m *refusal) {
-	// The dropped message may have been a definition. The definitions are also forgotten after any other message,
-	// because the method define may have added the type only after the refusal of its definition was handled.
+	// The dropped message may have been the definition of a type. The set of defined types is cleared after the
+	// refusal of any message, because the method define adds a type only after it has sent the definition: the
+	// refusal of the definition may be handled before that, and then only a later refusal removes the type.
 	s.inbound.announced[l.key.rank].Clear()
 	// The stream is removed from the entry first and then from the remote, because a remote without a
 	// stream takes the stream of its entry.
@@ -68,8 +70,9 @@ func (l *remoteEntry) refused(s *System, m *refusal) {
 	}
 }
 
-// unsent handles a message of the program that the peer has dropped. If it was the request of a future, the request
-// ends with a dead letter; otherwise the message becomes a dead letter. If known is false, the sender is not known, and
+// unsent handles a message of the program that the peer has dropped. If it was the request of a future, the open
+// request is removed and, if it is still unanswered, ended by a dead letter. Otherwise the message itself is published
+// as a dead letter. If known is false, the sender is not known, and
 // all requests to the actor end, too.
 func (l *remoteEntry) unsent(s *System, sender *actor.PID, known bool, why error) {
 	asks := s.isFuture(sender)

@@ -68,8 +68,8 @@ func (s *System) endWatches(key remoteKey, one *actor.PID) {
 	}
 }
 
-// unwatchAll ends all watches of an actor that has ended. It compares *PIDs, not ids, because a new actor
-// may already have the same name and its own watches.
+// unwatchAll ends all watches in which the actor watcher, which has ended, watches actors of other ranks. It
+// compares *PIDs, not ids, because a new actor may already have the same name and its own watches.
 func (s *System) unwatchAll(watcher *actor.PID) {
 	var ended []watch
 	s.mu.Lock()
@@ -141,8 +141,8 @@ func watchersOf(invoker actor.MessageInvoker) (all []*actor.PID) {
 	return all
 }
 
-// lost handles the loss of a rank. Every watcher of one of the lost rank's actors gets one Terminated, and
-// the watches by actors of the lost rank are removed. Messages that wait for credit of the lost rank become
+// lost handles the loss of a rank. For each of the lost rank's actors, every watcher gets one Terminated. The
+// watches by actors of the lost rank are removed. Messages that wait for credit of the lost rank become
 // dead letters, and open requests to the lost rank end.
 func (s *System) lost(rank int, cause error) {
 	s.mu.Lock()

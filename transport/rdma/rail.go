@@ -82,6 +82,9 @@ type rail struct {
 	// fault is the reason why no connection is made on the rail, or nil if connections may be made.
 	// Poll sets it, and actors read it.
 	fault atomic.Pointer[error]
+	// down is the error that says that the port is down, or nil if the port is up. If the port is down, fault is nil
+	// only if the connections of the rail are kept.
+	down error
 	// removed reports whether the adapter is gone permanently.
 	removed bool
 }
@@ -241,14 +244,24 @@ var errPortDown = errors.New("its port is down")
 func (r *rail) happened(e *verbs.Event) {
 	switch e.Type {
 	case verbs.EventPortDown:
+		again := r.down != nil
+		r.down = withCause(errPortDown, e.Err)
 		// Without another working rail, the connections are kept: they may survive.
 		if slices.ContainsFunc(r.t.polled, func(o *rail) bool { return o != r && o.out() == nil }) {
-			r.takeOut(withCause(errPortDown, e.Err))
+			r.takeOut(r.down)
+		} else if !again {
+			r.t.log.Log(fmt.Sprintf("rdma: adapter %s: %v; its connections are kept, because no other adapter works", r.name(), r.down))
 		}
 	case verbs.EventPortUp:
-		if r.out() != nil && !r.removed {
+		if r.down != nil && !r.removed {
+			r.down = nil
 			r.fault.Store(nil)
 			r.t.log.Log(fmt.Sprintf("rdma: adapter %s: its port is up again", r.name()))
+			for _, o := range r.t.polled { // the connections of a rail whose port is down were kept for lack of this rail
+				if o.down != nil {
+					o.takeOut(o.down)
+				}
+			}
 			if r.t.supervision.supervisor != nil {
 				r.t.supervision.send(revived{})
 			}

@@ -154,8 +154,7 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 	front, back, _ := parseClaims(atomic.LoadUint64(d.word(descClaims)))
 	if back > total { // no correct peer has claimed so many
 		if !t.dead[op.e.slot] {
-			t.dead[op.e.slot] = true
-			t.lose(op.e.peer, transport.ErrDamaged, false) // settle ends the Get
+			t.distrust(op.e.slot) // settle ends the Get
 		}
 		return
 	}

@@ -17,8 +17,8 @@ type loss struct {
 	// still handed over, and the memory that the peer used is free. If reaped is false, the peer may
 	// live, and its messages are discarded.
 	reaped bool
-	// end is the tail of the inbox when the loss became known, if the peer had been reaped by then. The
-	// positions of all its records are less than end. Otherwise end is 0.
+	// end is the tail of the inbox when the loss became known, if the peer had been reaped by then and has not
+	// violated the protocol. The positions of all its records are less than end. Otherwise end is 0.
 	end uint64
 }
 
@@ -27,7 +27,7 @@ type loss struct {
 // memory to which it may still write is not reused before the peer is reaped. Otherwise the peer counts as
 // reaped.
 func (t *Transport) MarkDown(peer int, cause error) {
-	t.lose(peer, cause, !errors.Is(cause, transport.ErrDamaged)) // an error of this transport, not of a process that has ended
+	t.lose(peer, cause, !errors.Is(cause, transport.ErrDamaged)) // damage, not the end of a process
 }
 
 // lose makes a later Poll report a loss (see settle), and rings the rank so that it polls.
@@ -40,6 +40,19 @@ func (t *Transport) lose(peer int, cause error, reaped bool) {
 	t.losses = append(t.losses, loss{peer: peer, cause: cause, reaped: reaped})
 	t.news.Store(true)
 	t.bell.Ring()
+}
+
+// distrust ends a peer that has written what a correct peer never writes. Its later messages are discarded, even
+// if it was reaped.
+func (t *Transport) distrust(slot int) {
+	peer := t.cfg.Peers[slot]
+	t.dead[slot] = true
+	for i := range t.leaving {
+		if t.leaving[i].peer == peer {
+			t.leaving[i].end = 0
+		}
+	}
+	t.lose(peer, transport.ErrDamaged, false)
 }
 
 // draining reports whether records of a dead rank are still handed over. If records were discarded before the rank
@@ -74,10 +87,10 @@ func (t *Transport) absorb() {
 			t.leaving[i].reaped = t.leaving[i].reaped || l.reaped
 			continue
 		}
-		t.dead[slot] = true
-		if l.reaped {
+		if l.reaped && !t.dead[slot] { // dead: the peer has violated the protocol
 			l.end = atomic.LoadUint64(t.inbox.tail)
 		}
+		t.dead[slot] = true
 		t.leaving = append(t.leaving, l)
 	}
 	t.forgetNews()

@@ -90,29 +90,6 @@ func TestClaimOfTheDead(t *testing.T) {
 	require.Zero(t, shm.RingOwner(ts[0], taken), "its ring is free")
 }
 
-// Messages of a rank that violates the protocol are discarded. If the rank is reaped before its loss is reported,
-// its later messages are discarded, too: no message arrives without those that were sent before it.
-func TestDiscardedMessagesLeaveNoGap(t *testing.T) {
-	ts := pair(t)
-	needsAlone(t)
-	shm.ForceWay(ts[0], shm.WayShared)
-	k, err := ts[1].Expose(pattern(1<<20, 1), transport.AccessRead)
-	require.NoError(t, err)
-	require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, 1<<20), k, 1))
-	shm.CountDirect(ts[0], func() { shm.TakeChunk(ts[0]) }) // the loss is not reported while rank 1 copies
-	l := &log{}
-	poll(t, ts[0], l, 4)
-	require.NoError(t, shm.Note(ts[1], 0, shm.NoteLane, transport.Header{A: shm.RingsPerRank}))
-	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))
-	poll(t, ts[0], l, 4)
-	require.Empty(t, l.downs)
-	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 2}, nil))
-	ts[0].MarkDown(1, unix.ESRCH)
-	poll(t, ts[0], l, 1)
-	require.Len(t, l.downs, 1)
-	require.Empty(t, l.arrivals)
-}
-
 // A rank that writes a tail beyond the end of an inbox and dies is reported as lost, and the senders to this inbox
 // get ErrDamaged. They do not wait for room forever.
 func TestTailBeyondTheInbox(t *testing.T) {

@@ -175,10 +175,9 @@ func (t *Transport) dropGone() {
 // the ring before the writer of the ring is reaped, because the writer may still write to it.
 func (t *Transport) damage(l *lane) {
 	l.gone = true
-	t.dead[l.slot] = true
 	t.lanes[l.slot] = nil
 	t.dropGone()
-	t.lose(t.cfg.Peers[l.slot], transport.ErrDamaged, false)
+	t.distrust(l.slot)
 }
 
 // readInbox hands over up to limit records of the inbox.
@@ -208,12 +207,10 @@ func (t *Transport) readInbox(h transport.Handler, limit int) int {
 			// The peer has returned to the inbox. The records in its ring are older than the record
 			// in the inbox.
 			events += t.readRing(h, l, limit-events)
-			if !l.gone {
-				if l.poll() == 0 {
-					t.damage(l) // the record that announces the return is missing
-				}
-				continue
+			if !l.gone && l.poll() == 0 {
+				t.damage(l) // the record that announces the return is missing
 			}
+			continue // the ring may be damaged, so that the record in the inbox is discarded
 		}
 		t.readSlot(h, slot, lines)
 		events++
@@ -224,18 +221,16 @@ func (t *Transport) readInbox(h transport.Handler, limit int) int {
 // readSlot hands over the record at the current position of the inbox.
 func (t *Transport) readSlot(h transport.Handler, slot int, lines uint64) {
 	kind, header, payload, ok := t.inbox.record(lines)
-	peer := t.cfg.Peers[slot]
 	switch {
 	case ok && kind == kindMessage:
-		h.Arrive(peer, header, payload)
+		h.Arrive(t.cfg.Peers[slot], header, payload)
 	case ok && kind == kindLane:
 		ok = t.takeLane(slot, header.A)
 	case ok:
 		ok = kind != kindReturn && kind != kindSkip && t.note(slot, kind, header)
 	}
 	if !ok {
-		t.dead[slot] = true
-		t.lose(peer, transport.ErrDamaged, false)
+		t.distrust(slot)
 	}
 	t.advanceInbox(lines)
 }

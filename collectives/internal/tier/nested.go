@@ -29,8 +29,8 @@ type Parts struct {
 }
 
 // Divide returns the division in which rank r belongs to group of[r]. The fields Group and Place of the
-// result describe the rank given by the argument rank. Groups are numbered from 0 in the order of their
-// first ranks.
+// result describe the rank given by the argument rank. The caller must number the groups from 0 in
+// the order of their first ranks.
 func Divide(of []int, rank int) Parts {
 	var p Parts
 	for r, g := range of {

@@ -95,6 +95,17 @@ func TestBrokenFramesEndTheirPeerAndNothingElse(t *testing.T) {
 	}
 }
 
+// TestOffenderMayLive checks that the transport learns that a peer which has violated the protocol may live. Otherwise
+// the transport would reuse memory to which the peer still writes.
+func TestOffenderMayLive(t *testing.T) {
+	s, e := newStranger(t)
+	s.frames = append(s.frames, strange{1, transport.Header{A: 200}, nil})
+	e.Poll()
+	require.Len(t, s.causes, 1)
+	require.ErrorIs(t, s.causes[0], transport.ErrDamaged)
+	require.ErrorIs(t, s.causes[0], engine.ErrProtocol)
+}
+
 func TestFloodBeyondCreditEndsThePeer(t *testing.T) {
 	s, e := newStranger(t)
 	for range 1000 {

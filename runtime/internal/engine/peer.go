@@ -240,18 +240,18 @@ func (e *Engine) refused(p *peer, err error) {
 	e.urge()
 }
 
-// offend declares a peer to be down because it has violated the protocol.
+// offend declares a peer to be down because it has violated the protocol. ErrDamaged tells the transport that the
+// peer may live and still write to memory of this rank.
 func (e *Engine) offend(p *peer, err error) {
 	p.eager = -1
 	if p.tr != nil {
-		p.tr.MarkDown(p.rank, err)
+		p.tr.MarkDown(p.rank, fmt.Errorf("%w: %w", transport.ErrDamaged, err))
 	}
 	e.lose(p, err)
 }
 
-// repay returns the credit that an eager message of a peer consumed. Once half of the window has
-// been returned since the last limit was sent, it sends the new limit in a frame of its own. The credit
-// of a lost peer returns to the budget.
+// repay returns the credit that an eager message of a peer consumed. If a frame for the new limit is due
+// (incoming.due), repay sends it. The credit of a lost peer returns to the budget.
 func (e *Engine) repay(p *peer, cost uint32) {
 	p.in.returned += cost
 	if p.tr == nil {

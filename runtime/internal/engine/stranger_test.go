@@ -18,6 +18,7 @@ type stranger struct {
 	sent     []transport.Header
 	done     []uint64
 	down     []int
+	causes   []error // of MarkDown
 	reported map[int]bool
 }
 
@@ -30,7 +31,10 @@ type strange struct {
 func (s *stranger) Endpoint(int) (transport.Endpoint, error) { return s, nil }
 func (s *stranger) Caps() transport.Caps                     { return s.caps }
 func (s *stranger) Arm() bool                                { return false }
-func (s *stranger) MarkDown(peer int, _ error)               { s.down = append(s.down, peer) }
+
+func (s *stranger) MarkDown(peer int, cause error) {
+	s.down, s.causes = append(s.down, peer), append(s.causes, cause)
+}
 
 func (s *stranger) Expose([]byte, transport.Access) (transport.Key, error) {
 	return transport.Key{Addr: 1, Token: 1}, nil

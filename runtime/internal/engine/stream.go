@@ -49,9 +49,9 @@ type ActorReceiver interface {
 	// Credit is called at the next grant to a stream after a message was not sent for lack of credit, or
 	// after Settled has reported the stream as unsettled.
 	Credit(l *Stream)
-	// Refused is called when the peer has dropped an actor message of the stream. Either the actor
-	// receiver of the peer was not set within the peer's Config.Early, or the peer had no space to
-	// keep this or an earlier message until then, or it has dropped an earlier message of the stream. p is the
+	// Refused is called when the peer has dropped an actor message of the stream. There are three reasons: the
+	// peer's actor receiver was not set within the peer's Config.Early; before it was set, the peer had no space
+	// for this or an earlier message; or the peer has dropped an earlier message of the stream. p is the
 	// dropped message. body contains its first bytes, at most RefusedMax, and is valid during the call.
 	Refused(l *Stream, p ActorMessage, body []byte)
 	// Closed is called when a stream of a peer has ended, after all actor messages of the stream.
@@ -309,7 +309,7 @@ func (p *peer) mostEager() int {
 	return p.caps.MaxEager
 }
 
-// words returns the words of the header of the frame of an actor message, without a limit.
+// words returns the header of the frame of an actor message. Its field limit is 0.
 func (p ActorMessage) words(flags uint8) transport.Header {
 	return words(kindActor, flags, p.Stream, int32(p.Tag), Type(p.Type), p.ID, 0)
 }

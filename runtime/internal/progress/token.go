@@ -33,8 +33,8 @@ var stateNames = [...]string{
 // String returns the name of the state.
 func (s State) String() string { return stateNames[s] }
 
-// Do is a set of actions that the driver (package engine) carries out at once after an event, in
-// this order.
+// Do is a set of actions that the driver (package engine) carries out immediately after an event, in
+// the order of the constants below.
 type Do uint8
 
 // The actions after an event.
@@ -142,8 +142,8 @@ func (t *Token) Begin(w *Waiter) (bool, Ready) {
 	return t.claim(w)
 }
 
-// TryEnd ends the wait of w if w has the token and no other goroutine is asleep or parked, and
-// reports whether it has ended the wait. It is the first part of End, separate so that the compiler
+// TryEnd ends the wait of w if w has the token, is not the serving goroutine, and no other goroutine is
+// asleep or parked. It reports whether it has ended the wait. It is the first part of End, separate so that the compiler
 // inlines it.
 func (t *Token) TryEnd(w *Waiter) bool {
 	if t.state != Polling || t.holder != w || t.asleep.first != nil || t.parked.first != nil {
