@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// Book holds the cards of all ranks of a world. It never changes.
+// Book holds the cards of all ranks of a world. gorun never changes it.
 //
 // The encoded book is little endian. It begins with the number of ranks (4 bytes). The offset of each rank's
 // card (4 bytes for each rank) and the offset of the end of the last card (4 bytes) follow. The cards are at
 // the end. Offsets are counted from the first byte of the cards. If the card of a rank has no bytes, the rank
-// ended or left before it handed in a card. If the node memory has room for the book, the node keeps one
-// encoded book there, and all its ranks read that copy.
+// ended or left before it handed in a card. If the node memory has a [Shelf] with room for the book, the agent
+// stores one encoded book there, and all ranks of the node read that copy.
 type Book struct {
 	raw  []byte
 	size int

@@ -10,11 +10,12 @@ import (
 // rank 0 if another launcher has started the ranks, because only this process knows in which order ranks have
 // ended. Because one Council decides, no two ranks can get different results. No agreement waits for another
 // agreement. Council is a state machine without a lock, a clock or connections. A [Server] has one Council
-// for each generation of the job, and the job of a Local has one Council.
+// for each generation of the job. A job without a Server (of a runtime.Local, or of one rank) has one Council.
 //
-// An agreement is decided when each member has voted, has ended, or has left the job. If a rank ends after
-// its vote, the vote still counts. Votes that name different lists of members belong to different agreements.
-// A vote with a wrong list therefore does not change the agreement that has the right list.
+// An agreement is decided when each member has voted, has ended, or has left the job. If a rank ends after the
+// Council has taken its vote, the vote still counts. Votes that name different lists of members belong to
+// different agreements. A vote with a wrong list therefore does not change the agreement that has the right
+// list.
 type Council struct {
 	size   int
 	absent []bool // by rank: it has ended or has left the job
@@ -211,8 +212,8 @@ func (c *Council) Left(rank int) []*Decision {
 	return made
 }
 
-// decide ends an agreement and returns its decision. It returns nil if votes are missing, or if no
-// member has voted.
+// decide ends an agreement for which no vote is missing, and returns its decision. It returns nil if votes are
+// missing, or if no member has voted.
 func (c *Council) decide(key round, k *count) *Decision {
 	if len(k.missing) > 0 {
 		return nil

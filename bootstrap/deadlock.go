@@ -17,9 +17,9 @@ import (
 //
 // The result has the dead ranks that wait and have not left their program. The other dead ranks have finished,
 // or have only idle actors. The set of dead ranks is the largest set that meets this definition. At first, the
-// set has all ranks that are stuck. Each rank of the set that waits for a rank outside the set is then
-// removed, until no such rank is left (E. Knapp, "Deadlock detection in distributed databases", ACM Computing
-// Surveys 19 (1987), the OR model).
+// set has all stuck ranks to which no message is in flight. Each rank of the set that waits for a rank outside
+// the set is then removed, until no such rank is left (E. Knapp, "Deadlock detection in distributed databases",
+// ACM Computing Surveys 19 (1987), the OR model).
 func Deadlocked(list []Doing, size int) []int {
 	reports := byRank(list, size)
 	dead := make([]bool, size) // initially true for a rank that is stuck

@@ -58,7 +58,7 @@ func (s *Server) takePoll(by int, body []byte) error {
 
 // decided sends each decision to the members of the communicator that have neither ended nor left. If several
 // of them have the same link, the decision is sent over the link once. The relays pass it on to all of their
-// ranks, so that ranks that are not members also get the decision. Callers hold mu.
+// ranks, and therefore also to ranks that are not members. Callers hold mu.
 func (s *Server) decided(decisions ...*Decision) {
 	for _, d := range decisions {
 		frame := appendFrame(nil, kindDecided, d.append(nil))

@@ -64,7 +64,7 @@ type Wait struct {
 	Among string `json:"among,omitempty"`
 	// Seconds is the duration of the wait so far, 0 if it is not known.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Line and Function are the place in the program that called the operation.
+	// Line and Function are the place in the program at which the operation was called.
 	Line     string `json:"line,omitempty"`
 	Function string `json:"function,omitempty"`
 }
@@ -180,8 +180,8 @@ func seconds(least, most float64) string {
 	}
 }
 
-// alike returns a text that is equal for two ranks if they have the same operations at the same lines. The
-// text does not depend on the number of waits per operation and line.
+// alike returns a text that is equal for two ranks if they are in the same state and have the same operations
+// at the same lines, in the same order. The text does not depend on the number of waits per operation and line.
 func (d Doing) alike() string {
 	state := d.state()
 	if len(d.Waits) > 0 {

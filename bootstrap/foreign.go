@@ -10,8 +10,8 @@ import (
 
 // Foreign has the information that a launcher other than gorun gives a process that it has started.
 type Foreign struct {
-	// Launcher is the command of the launcher. It names several commands if the environment variables do not
-	// distinguish them.
+	// Launcher is the command of the launcher, or the name of the platform that has started the containers. It
+	// names several commands if the environment variables do not distinguish them.
 	Launcher string
 	// Rank is the number of the process, from 0 to Size-1.
 	Rank, Size int

@@ -50,11 +50,11 @@ const (
 
 // agentFrameMax returns the largest length of kind and body of a frame that an agent may send to a rank of a
 // world of size ranks. The longest frames are a frame with a text of reportBytesMax bytes, and a frame with
-// the book. The agent sends the book in a frame if the ranks cannot map a shelf that has the book.
+// the book. The agent sends the book in a frame if the node has no shelf that can hold the book.
 func agentFrameMax(size int) int { return min(agentFrameMost, rankFrameMax+bookBytesMax(size)) }
 
-// appendFrame appends one frame: 4 bytes length of kind and body, little
-// endian, the kind, the body.
+// appendFrame appends one frame: the length of kind and body (4 bytes, little endian), the kind (1 byte), and
+// the body.
 func appendFrame(dst []byte, k kind, body []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(1+len(body)))
 	dst = append(dst, byte(k))

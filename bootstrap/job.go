@@ -48,16 +48,16 @@ const EnvSpare = "GORUN_SPARE"
 // values, and the transports read them.
 const (
 	// EnvNet selects the network for TCP between nodes. Its value is a list, separated by commas, of CIDRs such
-	// as 10.1.0.0/16, addresses and names of interfaces. A rank uses the first element
-	// to which an address of its machine belongs, and listens for its peers at the best of these addresses. If
-	// EnvNet is unset, the rank listens at the best of all addresses.
+	// as 10.1.0.0/16, addresses and names of interfaces. A rank uses the first element to which an address of its
+	// machine belongs, and listens for its peers at the best of these addresses. If EnvNet is unset, the rank
+	// listens at the best of all addresses, or at a loopback address if all ranks are on one host.
 	EnvNet = "GORUN_NET"
 	// EnvTransport is shm, rdma or auto. If EnvTransport is unset, auto applies.
 	EnvTransport = "GORUN_TRANSPORT"
 	// EnvEncrypt selects which connections between nodes are encrypted. Its value is EncryptYes, EncryptNo or
 	// EncryptAuto. If it is unset, EncryptAuto applies.
 	EnvEncrypt = "GORUN_ENCRYPT"
-	// EnvRDMADevice selects the RDMA adapter of the kernel that each rank uses. The value is the adapter's
+	// EnvRDMADevice selects which RDMA adapter of the kernel each rank uses. The value is the adapter's
 	// name, such as rxe0, the name of its network interface, or an address of that interface. The value none
 	// selects no adapter. If the variable is unset, auto applies, which selects all usable adapters.
 	EnvRDMADevice = "GORUN_RDMA_DEVICE"
@@ -94,7 +94,7 @@ type Job struct {
 	ID                   string // names the job on every node, unique on the launcher's machine
 	Node                 NodeID
 	Host                 string // the launcher's name of the node, for messages
-	Peers                []int  // ranks of this node, by local rank, ascending; nil if they are 0, 1, ...
+	Peers                []int  // ranks of this node, by local rank, ascending; may be nil if they are 0, 1, ...
 	Processors           int    // processors that the ranks of this node may use
 	OnFailure            string // OnFailureKill, OnFailureContinue or OnFailureRespawn
 	NodeRange            int64  // bytes of node memory per rank, a power of two; 0 without node memory
@@ -138,8 +138,8 @@ func (j Job) variables() iter.Seq2[string, string] {
 }
 
 // ParseJob reads a job from variables. getenv returns the value of a variable, or "" if the variable is not
-// set. The variables EnvHost and EnvPeers may be empty. All other variables must be set, and the values must
-// be consistent.
+// set. The variables EnvHost and EnvPeers may be empty. All other variables of Environ must be set, and the
+// values must be consistent.
 func ParseJob(getenv func(string) string) (Job, error) {
 	e := environment{getenv: getenv}
 	j := Job{
@@ -250,7 +250,7 @@ func parseDescriptors(s string) (descriptors, error) {
 	return descriptors{socket: fd[0], memory: fd[1], secret: fd[2]}, nil
 }
 
-// clip shortens a string of foreign origin to n bytes, before it is shown or sent.
+// clip shortens a string to at most n bytes, before it is stored, shown or sent.
 func clip(s string, n int) string {
 	if len(s) > n {
 		return s[:n]

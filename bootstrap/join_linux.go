@@ -10,11 +10,11 @@ import (
 )
 
 // Join makes this process a rank of its job. It first sets close-on-exec on the inherited descriptors. Then
-// it reads the descriptors and the environment.
+// it reads the environment and the secret.
 //
-// If GORUN_FDS is not set, a launcher other than gorun may have started this process together with others. In
-// this case, this process and the others form the ranks of one world, see [FindForeign]. Without such a
-// launcher, the process is a world of one rank.
+// If GORUN_FDS is not set, a launcher other than gorun may have started this process together with others. If
+// these processes can form one world (Foreign.Joins), they are its ranks, see [FindForeign]. In all other cases
+// without GORUN_FDS, the process is a world of one rank.
 func Join() (*Session, error) {
 	text, ok := os.LookupEnv(EnvFDs)
 	if !ok {

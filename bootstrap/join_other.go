@@ -9,8 +9,8 @@ import (
 	goruntime "runtime"
 )
 
-// Join makes this process a world of one rank. Only Linux supports jobs of several processes. On other
-// systems, ranks are goroutines of one process, see runtime.Local.
+// Join makes this process a world of one rank. Jobs of several processes need Linux and a build without the
+// tag portable. In other builds, ranks are goroutines of one process, see runtime.Local.
 func Join() (*Session, error) {
 	if _, ok := os.LookupEnv(EnvFDs); ok {
 		return nil, errors.New("bootstrap: jobs of several processes are for Linux; elsewhere runtime.Local runs ranks as goroutines")

@@ -22,7 +22,7 @@ const (
 	kindMemory   kind = 36 // from the first rank of a node, which has made the node memory: 8 bytes range, Witness
 	kindReady    kind = 37 // from the other ranks of a node, which have opened the node memory: empty
 	kindStart    kind = 38 // to all ranks, when the job begins: empty
-	kindRefused  kind = 39 // to all ranks, if there is no job: 4 bytes 0, reason
+	kindRefused  kind = 39 // to the ranks that have arrived, if the job does not begin: 4 bytes 0, reason
 )
 
 // visitor is rank 0's end of the connection to a rank.

@@ -24,8 +24,8 @@ const (
 // NodeMemory makes the memory that the ranks of a node share, and returns its file and the number of bytes
 // per rank. The file is a sparse memfd with one range per rank. The kernel allocates each page at the first
 // access. The memfd has no file name that could remain after the job. The size of the file is sealed, so that
-// no rank can cause a SIGBUS in other ranks. The length of a range is a power of two. A range is about as
-// long as the machine's memory. It is shorter if there are many ranks or a file size limit.
+// no rank can shrink it and cause a SIGBUS in other ranks. The length of a range is a power of two. A range is
+// about as long as the machine's memory. It is shorter if there are many ranks or a file size limit.
 func NodeMemory(ranks int) (*os.File, int64, error) {
 	f, each, _, err := nodeMemory(ranks, 0, 1)
 	return f, each, err

@@ -35,10 +35,10 @@ const retryDelay = 50 * time.Millisecond
 const firstTrial = 500 * time.Millisecond
 
 // reach connects to rank 0. The parameter until is the deadline. Before each attempt, reach calls find to get
-// the point. The point may differ between calls, because the first one may be left over from an earlier job.
+// the point. The point may differ between calls, because find may first return the point of an earlier job.
 func reach(rank int, until time.Time, find func() (point, error)) (*os.File, point, error) {
 	var failure error
-	var before [32]byte // secret of the place of the last attempt
+	var before [32]byte // secret of the point of the last attempt
 	for trial := firstTrial; ; trial = min(2*trial, proofTimeout) {
 		p, err := find()
 		if p.secret != before {

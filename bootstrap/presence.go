@@ -27,9 +27,10 @@ const (
 )
 
 // Witness identifies an open file of a process. The file contains a nonce. Another process that can read the
-// nonce through /proc is on the same node. A process in a container with another PID namespace cannot read
-// the nonce. A process on another machine cannot read it either, even if both machines have the same boot ID
-// because they were started from one snapshot. The file has no name that could remain after the job.
+// nonce through /proc is on the same node. A process in a container with a PID namespace and a /proc of its own
+// cannot read the nonce. A process on another machine cannot read it either, even if both machines have the
+// same boot ID because they were started from one snapshot. The file has no name that could remain after the
+// job.
 type Witness struct {
 	PID, FD int
 	Nonce   [nonceBytes]byte

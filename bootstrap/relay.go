@@ -58,9 +58,8 @@ func (r *Relay) Shelve(shelf *Shelf) {
 	r.shelf = shelf
 }
 
-// Serve passes on the frames of a rank until its connection ends. It returns nil
-// if the stream ends between two frames. It returns an error if the connection
-// ends in any other way, or if up fails.
+// Serve passes on the frames of a rank until its connection ends or an error occurs, for example in up. It
+// returns nil if the stream ends between two frames, otherwise an error.
 func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
 	r.mu.Lock()
 	out := r.outlets[rank]
@@ -150,10 +149,11 @@ func (r *Relay) flush() error {
 	return r.up(ranks[0], slices.Insert(packed, 0, byte(kindCards)))
 }
 
-// Tell passes a whole frame of the server on to all ranks of the node, and acts on a renewal. The relay keeps
-// the frame, which must not be changed. Tell returns an error for a packed book that is malformed or is not
-// the expected book. For a renewal, Tell returns an error if OnRenewal was not called or if the function of
-// OnRenewal fails.
+// Tell passes a whole frame of the server on to all ranks of the node. In place of a packed book, it passes on
+// the frame that bookFrame returns. It does not pass on a renewal, but calls the function of OnRenewal. The
+// relay keeps the frame, which must not be changed. Tell returns an error for a packed book that is malformed
+// or is not the expected book. For a renewal, Tell returns an error if OnRenewal was not called or if the
+// function of OnRenewal fails.
 func (r *Relay) Tell(frame []byte) error {
 	if len(frame) >= frameHeader && kind(frame[frameHeader-1]) == kindRenew {
 		if r.renewal == nil {

@@ -11,8 +11,9 @@ import (
 
 // Renewal is the beginning of the next generation of a job, after a rank has ended.
 type Renewal struct {
-	// Lost has the ranks that have ended and are started again. It has at least one rank and is ascending.
-	// Cause is the exit status of one of these ranks in words, or the reason why their node was lost.
+	// Lost has the ranks that have ended and are started again, at once or when a host has room for them. It has
+	// at least one rank and is ascending. Cause is the exit status of one of these ranks in words, or the reason
+	// why their node was lost.
 	Lost  []int
 	Cause string
 	// Job is the identity, in the next generation, of the rank that gets the renewal.
@@ -20,7 +21,7 @@ type Renewal struct {
 }
 
 // ErrRenewed is the error of operations of a session after the end of its generation of the job. A generation
-// ends when a rank has ended and is started again, see [Session.Renew].
+// ends when ranks have ended and the next generation begins, see [Session.Renew].
 var ErrRenewed = errors.New("bootstrap: a rank has ended, and the job has a new generation")
 
 // appendRenewal appends the body of a renew frame:
@@ -84,7 +85,8 @@ func cutBytes(b []byte, each uint64) (elements, rest []byte, ok bool) {
 
 // Next describes the next generation of a job to the server or the relay of a node.
 type Next struct {
-	// Lost has the ranks that are started again, ascending. Cause is the reason why one of them was lost.
+	// Lost has the ranks that have ended and are started again (see Renewal), ascending. Cause is the reason why
+	// one of them was lost.
 	Lost  []int
 	Cause string
 	// Generation is the number of the next generation. Only a relay needs it, because a relay may have missed
@@ -137,12 +139,12 @@ func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 	return all, nil
 }
 
-// Renew begins the next generation of the job, in which the lost ranks are started again and all other
-// ranks rejoin. The exchange, fences and reports begin anew. Except for abort and failed frames, the server
+// Renew begins the next generation of the job. The lost ranks are started again, and all other ranks rejoin.
+// The exchange, fences and reports begin anew. Except for abort and failed frames, the server
 // ignores frames that ranks still send for an older generation. Renew returns false and does nothing if an
 // error occurs or if n.Lost is empty. It also does so if a rank has left the job, if Gone was called for a
 // rank, or if a fence is complete. A complete fence prevents a renewal because ranks may be leaving the
-// job, so that the lost ranks would have no peers. The caller serves the new processes with Serve.
+// job, and the lost ranks would then have no peers. The caller serves the new processes with Serve.
 func (s *Server) Renew(n Next) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,7 +276,7 @@ func (s *Session) Renewal() *Renewal {
 	return &r
 }
 
-// Renew enters the next generation of the job. From then on, Job and Memory return the job and the node
+// Renew enters the newest generation of the job. From then on, Job and Memory return the job and the node
 // memory of that generation, and Exchange has to be called again. The caller must have stopped using
 // everything that belongs to the previous generation. Only one goroutine may call Renew, and only after the
 // channel of Renewed is closed.
@@ -299,8 +301,8 @@ func (s *Session) Renew() error {
 	return s.rejoin()
 }
 
-// Memory returns the node memory, nil in a world of one. The session does not close this file. The caller may
-// close it after mapping it.
+// Memory returns the node memory. It returns nil if there is none, as in a world of one. The session does not
+// close this file. The caller may close it after mapping it.
 func (s *Session) Memory() *os.File {
 	s.sending.Lock()
 	defer s.sending.Unlock()

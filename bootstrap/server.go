@@ -51,8 +51,8 @@ const (
 
 // Server is the agent's half of the protocol for the ranks of a job. It starts no processes. Serve reads the
 // connection of one rank, and the server writes the frames for the rank to the same connection. The server
-// reaches ranks of other nodes through the link to the [Relay] of their node. The caller passes the frames of
-// these ranks to Take. The server writes a frame for all ranks once to each link.
+// reaches a rank that has a [Link] through this link to the [Relay] of the rank's node. The caller passes the
+// frames of linked ranks to Take. The server writes a frame for all ranks once to each link.
 //
 // A frame is 4 bytes length of the rest (little endian), 1 byte kind, and the body.
 //
@@ -225,8 +225,8 @@ func (s *Server) Dump(number int) (asked []int) {
 	return asked
 }
 
-// End tells every connected rank to end. Callers use End in jobs in which no agent can send signals to the
-// ranks.
+// End tells every rank that has neither left nor ended to end. Callers use End in jobs in which no agent can
+// send signals to the ranks.
 func (s *Server) End(cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -340,7 +340,7 @@ func (s *Server) arrived() {
 		return
 	}
 	if s.active == 0 {
-		return // all ranks have ended or left, so that no rank would read the book
+		return // all ranks have ended or left, and no rank would read the book
 	}
 	cards := make([][]byte, len(s.members))
 	for i := range s.members {

@@ -27,15 +27,16 @@ const (
 	// Decided: Decision is the result of an agreement. The PeerDown notices of the ranks that Decision.Epoch
 	// counts come before the notice Decided.
 	Decided
-	// Revoked: a rank has broken a communicator, see Revocation. A session may get this notice more than
-	// once, and even if its rank is not a member of the communicator.
+	// Revoked: a rank has broken a communicator, see Revocation. A session may get this notice more than once
+	// for a communicator, and also for communicators of which its rank is not a member.
 	Revoked
 	// AgentLost: the connection to the agent broke, and Cause says how. The ranks of the agent are about to
 	// be killed.
 	AgentLost
 )
 
-// Notice is a message of the agent that the rank has not requested.
+// Notice is an event that a session reports to its rank through the channel of Notices. All notices except
+// AgentLost come from the agent.
 type Notice struct {
 	Kind   NoticeKind
 	Rank   int // PeerDown only
@@ -49,15 +50,14 @@ type Notice struct {
 // ErrAgentLost is the error of the operations of a session whose agent was lost.
 var ErrAgentLost = errors.New("bootstrap: connection to the node agent lost")
 
-// errNoAgent is the error of operations that need a node agent in a world of one rank, and of Fail under
-// another launcher.
+// errNoAgent is the error of Vote, Revoke and Fail in a world of one rank, and of Fail under another launcher.
 var errNoAgent = errors.New("bootstrap: there is no node agent")
 
-// dumpsMax bounds the number of notices Dump that wait in the channel Notices.
+// dumpsMax is the number of waiting notices at which a further notice Dump is dropped.
 const dumpsMax = 4
 
-// Session is a rank's membership in its job. Its methods may be called from
-// any goroutine.
+// Session is a rank's membership in its job. Its methods may be called from any goroutine. Only one goroutine
+// may call Renew.
 type Session struct {
 	secret [32]byte
 	conn   io.ReadWriteCloser // nil in a world of one
@@ -87,7 +87,7 @@ type Session struct {
 
 	away    selfReliant // nil under an agent of gorun
 	spare   bool        // the process was started as a spare
-	fencing sync.Mutex  // held during a call of Fence, so that calls follow one another; guards fences
+	fencing sync.Mutex  // held during a call of Fence or Renew, so that these calls follow one another; guards fences
 	fences  uint32      // fences called so far in this generation
 	fenced  chan uint32 // holds the newest number of complete fences that has arrived
 }
@@ -147,7 +147,7 @@ func (s *Session) Notices() <-chan Notice { return s.notices }
 // is never closed.
 func (s *Session) Lost() <-chan struct{} { return s.lost }
 
-// Card returns this rank's card without the address of an RDMA provider.
+// Card returns this rank's card without the fields of an RDMA provider (Provider, Addresses and Data).
 func (s *Session) Card() Card {
 	job := s.Job()
 	return Card{Rank: job.Rank, PID: os.Getpid(), Slot: job.LocalRank, Node: job.Node, Host: job.Host}
@@ -223,9 +223,9 @@ func (s *Session) Fence(ctx context.Context) error {
 
 // Abort tells the agent that this rank ends the job with an exit code, and the reason. The launcher reports
 // the reason, and the agent ends the other ranks. If another launcher has started the rank, there is no
-// agent. Abort then prints the reason itself, and informs rank 0 and, if it offers a PMI connection, that
-// launcher. The caller must exit with the same code after Abort. Abort ignores errors, because the process is
-// about to exit.
+// agent. Abort then prints the reason itself and informs rank 0. If that launcher offers a PMI connection,
+// Abort also informs the launcher. The caller must exit with the same code after Abort. Abort ignores errors,
+// because the process is about to exit.
 func (s *Session) Abort(code int, reason string) {
 	if s.away != nil { // before send, because rank 0 may end this process as soon as rank 0 knows of the abort
 		s.away.abort(s.Job().Rank, code, reason)
@@ -312,8 +312,8 @@ func (s *Session) listen() {
 	}
 }
 
-// pass puts a notice into the channel or, if the channel is full, into a backlog. It never waits for
-// the receiver.
+// pass puts a notice into the channel. If the channel is full, or if a backlog still has earlier notices,
+// pass puts the notice into a backlog. It never waits for the receiver.
 func (s *Session) pass(n Notice) {
 	if s.behind != nil && s.behind.add(n) {
 		return

@@ -13,7 +13,7 @@ const culpritsMax = 4
 
 // Summary returns one sentence about the reports of the ranks. The sentence has the line at which each group
 // of ranks waits, and the ranks that the group waits for. If an awaited rank does not wait itself, the
-// sentence also has the line at which this rank runs. Summary returns "" if there are no reports.
+// sentence also says what this rank does. Summary returns "" if there are no reports.
 func Summary(list []Doing) string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })

@@ -58,7 +58,7 @@ func listen(a Address) (*listener, error) {
 		return nil, err
 	}
 	l := &listener{file: os.NewFile(uintptr(fd), "gorun-meeting")}
-	if a.Port != 0 { // otherwise an earlier process's connections in TIME_WAIT could prevent the bind
+	if a.Port != 0 { // without the option, an earlier process's connections in TIME_WAIT could prevent the bind
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
 	if _, six := sa.(*unix.SockaddrInet6); six && err == nil { // accept IPv4, too, for any net.ipv6.bindv6only

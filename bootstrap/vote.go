@@ -41,9 +41,9 @@ type Decision struct {
 	Comm    uint64
 	Round   uint32
 	Purpose Purpose // 0 if the votes have different purposes
-	Flags   uint64  // bitwise AND of the Flags of all votes, including votes of ranks that ended after the vote
-	// Epoch is the number of ranks of the job that had ended, without leaving the job, before the decision. A
-	// session gets the notices of these ends before the notice of the decision.
+	Flags   uint64  // bitwise AND of the Flags of all votes that the Council has counted
+	// Epoch is the number of ranks that had ended in this generation of the job, without leaving the job, before
+	// the decision. A session gets the notices of these ends before the notice of the decision.
 	Epoch uint32
 	// Number is the number of the new communicator of PurposeShrink. Within a generation of the job, a number
 	// is used again only after 1<<28 new communicators.

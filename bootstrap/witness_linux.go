@@ -33,7 +33,8 @@ func NewWitness() (*os.File, Witness, error) {
 	return f, w, err
 }
 
-// Find returns "" if the process of the witness is on this node, otherwise the reason why it is not.
+// Find returns "" if the process of the witness is on this node and of the same user. Otherwise it returns the
+// reason why it is not.
 func (w Witness) Find() string {
 	// If the witness is from another machine, PID and FD may name a pipe of an unrelated process of this
 	// machine. With O_NONBLOCK, open does not block on a pipe.

@@ -14,8 +14,8 @@ type Dozer interface {
 	Rouse()
 }
 
-// NetworkSleeper is the Sleeper of a rank to which no other process of the node sends messages. After Attend, a
-// goroutine that sleeps waits in the kernel for arrivals from the network. The zero value is ready for use. A
+// NetworkSleeper is the Sleeper of a rank to which no other process of the node sends messages. After Attend, one of
+// the goroutines that sleep waits in the kernel for arrivals from the network. The zero value is ready for use. A
 // NetworkSleeper must not be copied.
 type NetworkSleeper struct {
 	ChannelSleeper
@@ -27,7 +27,7 @@ type NetworkSleeper struct {
 
 var _ Sleeper = (*NetworkSleeper)(nil)
 
-// Attend makes the goroutines sleep in the transport d. It is called before the first Sleep or Ring.
+// Attend makes sleeping goroutines, one at a time, wait in d.Doze. It is called before the first Sleep or Ring.
 func (s *NetworkSleeper) Attend(d Dozer) { s.network = d }
 
 // Sleep implements Sleeper. No Ring is lost: Sleep sets dozing before it reads the generation, and Ring changes the

@@ -151,8 +151,8 @@ type Endpoint interface {
 	// FetchAdd adds delta to an 8-byte aligned word of the peer, and completes with the old value
 	// of the word.
 	FetchAdd(dst Key, delta, token uint64) error
-	// Map returns n bytes of the peer's arena at k as memory of this process, or ErrNotSupported.
-	// Map copies no bytes.
+	// Map returns n bytes of the peer's arena at k as memory of this process. It copies no bytes. The
+	// error is ErrNotSupported if the transport cannot map the memory that k names.
 	Map(k Key, n int) ([]byte, error)
 }
 
@@ -171,8 +171,8 @@ type Slow interface{ Slow() bool }
 // Locking is implemented by a Transport that also works outside of calls of its methods, for
 // example in the function of a timer.
 type Locking interface {
-	// UseLock is called once, before any other method. locked runs f under the lock under which the
-	// engine calls the methods. After the engine's last call of a method, locked does not run f any
+	// UseLock is called once, before any other method. locked acquires the lock under which the engine
+	// calls the methods, and runs f. After the engine's last call of a method, locked does not run f any
 	// more.
 	UseLock(locked func(f func()))
 }
@@ -183,8 +183,8 @@ type Arena interface {
 	// Size returns the length of the range in bytes. Most pages are not backed by memory until
 	// they are first accessed.
 	Size() int
-	// Bytes returns n bytes at off. The caller's allocator decides who owns these bytes. Bytes
-	// fails if the machine does not have the memory.
+	// Bytes returns n bytes at off. The caller's allocator decides who owns these bytes. Bytes fails if
+	// the arena does not contain all of these bytes, or cannot return them as one slice (package shm).
 	Bytes(off, n int) ([]byte, error)
 	// Discard returns the pages of [off, off+n) to the machine. Their contents
 	// become zero. off and n are multiples of the page size.

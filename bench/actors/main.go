@@ -1,6 +1,6 @@
 // Command actors measures actors within a rank and between ranks. It measures the time of a message, the time
 // of a request and its answer, the number of messages per second, and the memory of an actor. Rank 0
-// measures. The actors that answer and count are on rank 1, or on rank 0 with -local.
+// measures. Most of the actors that answer and count are on rank 1. With -local, all actors are on rank 0.
 //
 //	gorun -np 2 -bind-to core ./bench/actors                   # between ranks of a node
 //	gorun -np 2 -bind-to core -transport rdma ./bench/actors   # over loopback TCP

@@ -24,8 +24,8 @@ type site struct {
 	clear  func()                       // ends processes that a job has left on the hosts, nil if they cannot be ended
 }
 
-// stage is the testing.TB that package nscluster requires, although this program is not a test. stage embeds
-// the interface testing.TB, because only package testing can implement all its methods.
+// stage is the nscluster.TB of this program, which is not a test. The embedded testing.TB is nil. nscluster calls none
+// of its methods, because stage has all methods of nscluster.TB itself.
 type stage struct {
 	testing.TB
 	cleanups []func()

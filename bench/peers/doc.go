@@ -29,9 +29,9 @@
 // collectives (every collective operation) and crowd (more ranks than cores). The other parts are rdma
 // (through the network), hosts (every collective operation of ranks on four emulated hosts, which needs
 // root), actors, npb, and curves (latency and bandwidth from 1 B to 4 MiB). For each part the program prints
-// a table of ratios, or of medians and extremes. A ratio is gorun's value divided by the value of the better
-// peer. For each ratio, the table also has the bar, which gorun must reach, and the aim, which gorun should
-// reach.
+// a table of ratios, or of medians and extremes. A ratio is gorun's value divided by the value that the column
+// "against" names, in most rows that of the better peer. If a row has a bar, gorun must reach it. If it has an
+// aim, gorun should reach the aim. In a row against "absolute", the ratio is gorun's value itself.
 //
 // On a virtual machine the host may move the processors, so that all messages take twice as long for some
 // seconds. With -near 150ns, peers starts a run only when a cache line takes at most 150 ns from the first

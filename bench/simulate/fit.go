@@ -30,8 +30,9 @@ const (
 	widest, narrowest = 0.7, 0.05
 )
 
-// tolerance bounds the small deviations. The loss of an observation grows with the square of the logarithm of the
-// ratio of prediction and measurement if this logarithm is well below tolerance, and linearly if it is well above.
+// tolerance separates small deviations from large ones. The loss of an observation grows with the square of the
+// logarithm of the ratio of prediction and measurement if this logarithm is well below tolerance, and linearly if it
+// is well above.
 const tolerance = 0.3
 
 // fit returns the model whose predictions fit the observations best, and their deviation (see the function

@@ -113,8 +113,8 @@ func isStandard(function string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// Program returns the line and the function of a frame, as in "main.go:12 (main.step)". It returns "" if
-// the function belongs to gorun, protoactor or the standard library.
+// Program returns the line and the function of a frame, as in "main.go:12 (main.step)". It returns "" if the
+// function belongs to gorun or protoactor (see isInside) or to the standard library.
 func Program(f goruntime.Frame) string {
 	if f.File == "" || isInside(f) || isStandard(f.Function) {
 		return ""

@@ -18,8 +18,8 @@ type Started struct {
 // operation. The zero Numbers is empty.
 type Numbers struct{ next, end uint64 }
 
-// numbersAhead is the number of numbers that are taken at once. If a number is never used, its slot holds no
-// record until an operation gets the slot's next number. For this reason, numbersAhead is a small part of
+// numbersAhead is the number of numbers that are taken at once. If a number is never used, Read finds no valid
+// record in its slot until an operation gets the slot's next number. For this reason, numbersAhead is a small part of
 // Slots.
 const numbersAhead = 8
 

@@ -16,8 +16,8 @@ const tasks = "/proc/self/task"
 // deferred reports whether Defer has given the monitor's thread the policy SCHED_BATCH.
 var deferred atomic.Bool
 
-// Defer gives the monitor's thread the policy SCHED_BATCH. It does nothing if the thread is not found, if the
-// policy of the process is not SCHED_OTHER, or if the kernel refuses the change.
+// Defer gives the monitor's thread the policy SCHED_BATCH and a longer timer slack. It does nothing if the thread is
+// not found, if the policy of the process is not SCHED_OTHER, or if the kernel refuses the change of the policy.
 func Defer() {
 	if tid := thread(tasks, os.Getpid()); tid > 0 && change(tid, unix.SCHED_NORMAL, unix.SCHED_BATCH) {
 		deferred.Store(true)

@@ -4,5 +4,6 @@ package processor
 
 // Fence orders stores: a reader that sees a store that follows Fence also sees the stores before Fence. An amd64
 // processor makes its stores visible in the order of the program (Intel SDM, volume 3A, section 8.2.2), so that Fence
-// does nothing there. In builds with the race detector the stores are those of sync/atomic, which keep the order, too.
+// does nothing there. On other architectures, and in builds with the race detector, the stores of this package are
+// those of sync/atomic, which keep the order, too.
 func Fence() {}

@@ -38,7 +38,7 @@
 //
 // # Programs
 //
-// Package program has the programs. Each program has an oracle for its result:
+// Package program has the programs, each with an oracle for its result. These commands run them:
 //
 //	go test ./internal/simulate                      some seeds of each, and the regression seeds
 //	go test ./internal/simulate -run TestPrograms/exchange -seed 7 -ranks 5
@@ -60,7 +60,7 @@
 //
 //	go run ./internal/mutation -by internal/simulate -only 'returned credit' runtime/internal/engine
 //
-// The tests find all ten of these breaks of the engine, with -short:
+// With -short, the tests find all ten breaks of the engine in this table:
 //
 //	break                                                       found by
 //	the match of a synchronous send is not acknowledged         exchange

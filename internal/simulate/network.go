@@ -23,7 +23,7 @@ const patience = time.Minute
 type Network struct {
 	conditions Conditions
 	begun      time.Time
-	// kick wakes the goroutine of run if an event was added that comes before all others.
+	// kick wakes the goroutine of run if an event was added that comes before all others, or if stop was called.
 	kick chan struct{}
 
 	// mu guards the fields below and the fields of nodes and pairs. It is not held during callbacks

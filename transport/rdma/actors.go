@@ -11,7 +11,7 @@ import (
 
 // ActorSystem returns the actor system of the connections' actors. The program's actors run in this
 // system, too, so that all actors of the rank have one process registry, one event stream and one
-// namespace of PIDs. ActorSystem creates the system if no connection has created it before. After
+// namespace of PIDs. ActorSystem creates the system if it does not exist yet. After
 // the call, the actor system logs to the handler in the argument log. Before the first call, the
 // actor system logs nothing. Close shuts the actor system down. ActorSystem is called under the
 // engine's lock.

@@ -10,11 +10,11 @@ import (
 // Over TCP, the adapter makes a system call for each frame and each work request that it begins
 // alone. This system call is most of the cost of a small message.
 //
-// A message is sent at once if the peer has sent an eager frame since this rank last sent a message
-// at once, as in a dialogue. A message is also sent at once if this rank last sent a message at once
-// more than batchWithin ago. Short messages that are not sent at once share a frame, called the
-// open frame of the endpoint. As long as there is an open frame, all short messages to the peer are
-// appended to it. The open frame is sent
+// Outside of a Poll, a message is sent at once if the peer has sent an eager frame since this rank last
+// sent the peer a message at once, as in a dialogue. It is also sent at once if the last message that was
+// sent to the peer at once was sent more than batchWithin ago. Short messages that are not sent at once
+// share a frame, called the open frame of the endpoint. As long as there is an open frame, all short
+// messages to the peer are appended to it. The open frame is sent
 //   - by the next Poll or Arm; if the rank is armed, the transport rings the rank so that the rank
 //     polls;
 //   - when the frame is full, or when a longer message or another kind of record is sent to the peer;
@@ -30,7 +30,7 @@ type batches struct {
 	// open are the endpoints that may have an open frame.
 	open []*endpoint
 	// held is true if there are open frames, or work requests that the adapters hold back. The
-	// method begin sends both. beginning is true while begin runs.
+	// method begin posts the frames and begins the requests. beginning is true while begin runs.
 	held, beginning bool
 	// armed is true while the rank is armed, so that the rank may sleep. rung is true if the rank
 	// was rung for an open frame since the last call of begin.

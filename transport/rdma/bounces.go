@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// bounces lends staging buffers, called pieces. A piece is bounceBytes bytes of registered memory,
-// through which the bytes of operations are copied.
+// bounces lends staging buffers, called pieces. A piece is bounceBytes bytes of registered memory. The bytes of
+// operations are copied through pieces, and short exposed memory is copied into pieces.
 type bounces struct {
 	domain registrar
 	// access contains the access rights of the pieces. Pieces are lent to peers only if access includes

@@ -39,7 +39,7 @@ func (t *Transport) ended(peer int, err error) {
 // Close implements transport.Transport. It waits until the peers have acknowledged all frames that were
 // sent before Close, and then the frames that were sent in the meantime, such as answers to FetchAdds. It
 // stops waiting if no frame was acknowledged for Config.Linger, or if the last adapter has failed. Then
-// Close sends BYE to every peer, and waits for the answers for at most Config.Goodbye. If all frames
+// Close sends BYE on every connection, and waits for the answers for at most Config.Goodbye. If all frames
 // are acknowledged and an answer does not arrive, no message is lost.
 func (t *Transport) Close() error { return t.close(true) }
 
@@ -81,7 +81,7 @@ func (t *Transport) close(orderly bool) error {
 	}
 	if orderly {
 		t.supervision.send(ending{})
-		// Close continues after an error, because without an answer to BYE no message is lost.
+		// Close continues after an error, because no message is lost if an answer to BYE is missing.
 		_ = t.linger(ring, bell, goodbyeMost, t.parted)
 		_ = t.linger(ring, bell, t.config.Goodbye, func() bool { return t.over && len(t.links) == 0 })
 	}
@@ -106,8 +106,8 @@ const flushMost = time.Second
 // delays the actors. The time for the answers of the peers is Config.Goodbye.
 const goodbyeMost = 10 * time.Second
 
-// parted reports whether no connection is in use any more. A connection is in use until BYE was
-// sent on it, or until it has ended.
+// parted reports whether no connection is in use any more. A connection goes out of use just before BYE is
+// sent on it, or when it ends.
 func (t *Transport) parted() bool {
 	for _, p := range t.peers {
 		if p != nil && p.link != nil {

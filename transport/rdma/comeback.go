@@ -48,7 +48,7 @@ type (
 )
 
 // worse returns the distance of a way from the best way; the distance of the best way is 0. Both
-// ranks compute the same value, so that both ranks prefer the same way.
+// ranks compute the same value for a way. So they agree whether one way is better than another.
 func (p pair) worse() int { return int(p.own) + int(p.peer) }
 
 // pair returns the two rails of a link.
@@ -165,8 +165,8 @@ func (a *connector) revived(c actor.Context) {
 	a.look(c)
 }
 
-// lostInUse records the loss of a connection in use. The record is kept under the pair of rails of
-// the connection.
+// lostInUse records the loss of a connection, if the connection was in use. The record is kept under
+// the pair of rails of the connection.
 func (a *connector) lostInUse(conn peering.Conn, err error) {
 	if l := a.links[conn]; l != nil && l == a.comeback.used {
 		a.losses[l.pair()] = loss{time.Now(), err, false}

@@ -31,8 +31,8 @@ type Config struct {
 	// that says why the rank has no address. Lookup may be called on any goroutine, for example when
 	// a connection is made.
 	Lookup func(rank int) ([]Location, error)
-	// Sleeper is rung when something arrives while the transport is armed, and when a connection
-	// makes progress.
+	// Sleeper is rung when something arrives while the transport is armed, and when Poll has other work,
+	// for example when a connection makes progress.
 	Sleeper transport.Sleeper
 	// Log is called with one human-readable line of text, without a newline, for rare events, such
 	// as the first stranger (a sender without the secret) or the failure of an adapter. Log is called on a
@@ -40,13 +40,13 @@ type Config struct {
 	// second. Log may be nil.
 	Log func(line string)
 
-	// ActorAddress is the address in the PIDs of the actors of connections. "" means protoactor's
-	// default address, which is valid only within this process.
+	// ActorAddress is the address in the PIDs of all actors of Transport.ActorSystem. "" means
+	// protoactor's default address, which is valid only within this process.
 	ActorAddress string
 
 	// Arena is memory of the rank that lasts as long as the transport. If registrations pin pages
-	// (verbs.Attributes.PinsMemory), the memory of an operation in the arena is registered once,
-	// and stays registered. The allocator of the arena has to use the result of Transport.Arena
+	// (verbs.Attributes.PinsMemory), memory in the arena that an operation uses is registered once, and
+	// stays registered until it is evicted. The allocator of the arena has to use the result of Transport.Arena
 	// instead of this Arena. The arena must be a memory mapping of its own. Arena may be nil, and
 	// is not used if registrations pin nothing.
 	Arena transport.Arena
@@ -74,8 +74,8 @@ type Config struct {
 	// not delay the polls of the faster transport.
 	Companion bool
 
-	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp are the fields of package peering's
-	// Config. Attempt is the maximum duration of a connection request (5 s), and at most GiveUp.
+	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp correspond to fields of package peering's
+	// Config. Attempt is the maximum duration of a connection request (default 5 s), and at most GiveUp.
 	// Confirm is the time that an accepted connection may stay without its first message (5 s).
 	// Goodbye is the maximum duration of an orderly end (2 s). RetryMin and RetryMax (5 ms
 	// and 1 s) define the pause between attempts: half of it is random, so that the first pause is
@@ -107,9 +107,9 @@ type Config struct {
 	// Close logs a line about them. Close does not wait after the last adapter has failed.
 	Linger time.Duration
 	// Recovery is the time after the loss of a connection in which its pair of adapters is tried
-	// only after all other pairs. Recovery is also the time for which a connection on a worse pair
-	// lasts before this rank tests whether a better pair works. The default is 10 s. Each pause
-	// between later looks is twice as long as the pause before it, up to 32 times Recovery.
+	// only after all other pairs. Recovery is also the minimum time for which a connection on a worse
+	// pair lasts before this rank tests whether a better pair works. The default is 10 s. Each pause
+	// between later tests is twice as long as the pause before it, up to 32 times Recovery.
 	Recovery time.Duration
 	// Idle is the time between two checks of a connection. A check ends the connection if there was no
 	// traffic since the previous check. 0 means that there are no checks.
@@ -132,9 +132,9 @@ const (
 	// repeatedly.
 	recoveryDefault = 10 * time.Second
 	departDefault   = 250 * time.Millisecond
-	// slotLong is the default of Slot if no adapter pins memory, so that unused receives occupy no memory,
-	// and the job has at most longSlotPeers+1 ranks. Then every peer can have a long window within
-	// credit.BudgetBytes. A slot of slotLong bytes has room for a message of 64 KiB and the heads.
+	// slotLong is the default of Slot if no adapter pins memory and the job has at most longSlotPeers+1 ranks.
+	// Without pinning, unused receives occupy no memory. With so few ranks, every peer can have a long window
+	// within credit.BudgetBytes. A slot of slotLong bytes has room for a message of 64 KiB and the heads.
 	slotLong      = 65 << 10
 	longSlotPeers = 32
 )

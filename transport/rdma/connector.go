@@ -26,15 +26,15 @@ type connector struct {
 	timer   *time.Timer
 	// links are the connections and attempts that the machine still knows.
 	links map[peering.Conn]*link
-	// number is the Conn.Number of the peer's last connection request.
+	// number is the Conn.Number of the peer's last request for a main connection.
 	number uint32
 	// search records the results of this rank's requests since a connection was last in use.
 	search search
-	// met reports whether a connection was in use before.
+	// met reports whether a connection with the peer's present incarnation was in use before.
 	met bool
 	// losses are the last losses of connections in use and the last failed looks, by pair of rails.
 	losses map[pair]loss
-	// resort says how far the last attempt on the last rail came.
+	// resort says how far the latest attempt on the last rail (resortOf) came.
 	resort peering.Contact
 	// idle is the timer for the next check whether the connection in use is still needed.
 	idle     *time.Timer
@@ -134,9 +134,9 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 	a.schedule(c)
 }
 
-// tried records the result of an attempt, and returns the event for the machine. The event is Gone if
-// all addresses of the peer turn out to be addresses of this host, because then there is no way to the
-// peer.
+// tried returns the event for the machine. If e is the failure of an attempt or the loss of a connection, tried
+// records it. tried replaces e by Gone if all addresses of the peer turn out to be addresses of this host,
+// because then there is no way to the peer.
 func (a *connector) tried(e peering.Event) peering.Event {
 	l := a.links[e.Conn]
 	if e.Kind != peering.Lost || l == nil {
@@ -158,7 +158,7 @@ func (a *connector) tried(e peering.Event) peering.Event {
 	if e.Contact == peering.Absent && a.search.over(list) {
 		return peering.Event{Kind: peering.Gone, Err: fmt.Errorf("%w: %w", peering.ErrAbsent, e.Err)}
 	}
-	// Only the last rail shows whether a process listens at the peer. A failure on another rail does not
+	// Only an attempt on the last rail shows whether a process listens at the peer. A failure on another rail does not
 	// show this fact: the adapter may have failed, and its connection manager may refuse requests
 	// although a process listens.
 	if l.rail.index < resortOf(list) {
@@ -235,7 +235,7 @@ func (a *connector) schedule(c actor.Context) {
 	a.timer = a.after(c, at-time.Since(a.began), tick{})
 }
 
-// invited handles a connection request of the peer whose record verifies.
+// invited handles a verified connection request of the peer.
 func (a *connector) invited(c actor.Context, l *link) {
 	if l.purpose != negotiation.Lane {
 		a.requested(l)

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// delivery is a frame whose records are being delivered to the handler.
+// delivery is an arrived frame of which not all records have been handled yet.
 type delivery struct {
 	arrived
 	// at is the offset of the next record in the frame. It is 0 until the head of the frame was
@@ -227,7 +227,7 @@ func (t *Transport) control(p *endpoint, l *link, f head) error {
 }
 
 // arrived is called after the receive of an eager frame was posted again. If the peer uses up its
-// window, arrived grants a larger window, as far as there is memory. If an acknowledgement is due,
+// window, arrived grants a larger window, as far as there is memory. If an update is due or frames are queued,
 // arrived adds the endpoint to the endpoints that Poll services.
 func (p *endpoint) arrived() {
 	if p.flow.Starved() && p.flow.Window() < p.t.measure.slots {

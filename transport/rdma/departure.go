@@ -39,7 +39,7 @@ func (t *Transport) depart(peer int, cause error) {
 	t.leaving = append(t.leaving, d)
 }
 
-// dismiss reads the messages that have arrived. Then it gives up a peer that was marked down if no
+// dismiss reads the messages that have arrived. Then it gives up each peer that was marked down if no
 // more messages can arrive from the peer, or if more than departurePolls polls have passed since the
 // departure became late. dismiss returns the number of events.
 func (t *Transport) dismiss(h transport.Handler, left *int) int {
@@ -69,8 +69,9 @@ func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	return events
 }
 
-// speaks reports whether messages of the peer may still be on their way to the handler. If the
-// first messages of the peer wait on a link that is not in use, speaks puts the link in use.
+// speaks reports whether messages of the peer may still be on their way to the handler. Once the departure is
+// late, only messages that have arrived count. If the first messages of the peer wait on a link that is not in
+// use, speaks puts the link in use.
 func (t *Transport) speaks(d *departure) bool {
 	for _, l := range t.links {
 		if l.peer != d.peer || l.purpose != negotiation.Lane {

@@ -24,19 +24,21 @@
 // Poll with a command. For a connection that the peer requests, Poll makes the link and passes it to the actor
 // with an event. link.go says which goroutine may access which field of a link.
 //
-// The actor system is created with the first connection, or by Transport.ActorSystem. An actor
-// that panics is stopped, and its peer is lost.
+// The actor system is created with the first event for an actor, for example when a connection is first
+// wanted, or by Transport.ActorSystem. If the actor of a peer panics, the actor is stopped, and the peer is
+// lost.
 //
 // # Rails
 //
 // A rail is an adapter with its receives, send memory, completion queue and listener (rail.go). A
-// transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. A way to a peer
+// transport has one or more rails: RDMA adapters, and usually iWARP over TCP as the last resort. A way to a peer
 // is a pair of rails of one fabric, one rail of each rank. The connector tries the ways one after the
-// other, the best way first (candidate.go). Lanes and operations survive the loss of a connection, even
-// if the next connection is on another rail. If a better rail works again, the two ranks move their
-// connection back to that rail (comeback.go). A rail after the first one is polled less often while it has
-// no traffic (pace.go). The first rail is polled by every Poll, unless shared memory is polled as well
-// (Config.Companion): then the first rail is also polled less often while it has no traffic.
+// other, the best way first (candidate.go). Lanes, FetchAdds and most Gets survive the loss of a connection,
+// even if the next connection is on another rail; a Put in flight usually fails (interruption.go). If a better
+// rail works again, the two ranks move their connection back to that rail (comeback.go). A rail after the first
+// one is polled less often while it has no traffic (pace.go). The first rail is polled by every Poll, unless
+// shared memory is polled as well (Config.Companion): then the first rail is also polled less often while it
+// has no traffic.
 //
 // # Small messages
 //
@@ -65,32 +67,33 @@
 //	          a Write does not confirm this)
 //	FetchAdd  a message to the owner, which is delivered exactly once
 //
-// interruption.go describes the effect of a lost connection on these operations. Bytes are transferred
-// from the sender's slice or Buffer directly into the receiver's slice or Buffer. With a provider in
-// software a registration is only an entry in a table. With such a provider, Expose registers the
-// exposed memory, and each Get or Put registers its local memory until the operation is complete. If a
-// registration pins pages, registrations.go decides how memory is registered. The chunks of the arena
-// stay registered. Short slices of the heap are copied through registered memory. Long slices of the
-// heap are registered, and pinned, for the duration of an operation. If a long slice is transferred
-// repeatedly, it stays registered until no operation has used it for two garbage collections, or until
+// interruption.go describes the effect of a lost connection on these operations. Except for the copies
+// described below, bytes are transferred from the sender's slice or Buffer directly into the receiver's slice
+// or Buffer. With a provider in software that pins no memory, a registration is only an entry in a table. With
+// such a provider, Expose registers the exposed memory, and each Get or Put registers its local memory until
+// the operation is complete. If a registration pins pages, registrations.go decides how memory is registered.
+// Chunks of the arena that were used stay registered. Short slices of the heap are copied through registered
+// memory. Long slices of the heap are registered, and pinned, for the duration of an operation. If a long slice
+// is transferred repeatedly, it stays registered until no operation has used it for two garbage collections, or until
 // the registration is evicted (heap.go). On adapters whose registrations pin pages, the key of arena memory
-// that is exposed for reading covers the whole chunk of the arena, until the chunk is deregistered. A peer
-// with this key can also read the other bytes of the chunk. This access is acceptable, because the ranks of
-// a job trust each other with their arenas, as they do on a node.
+// that is exposed for reading usually covers the whole chunks that contain the memory, until the chunks are
+// deregistered. A peer with this key can also read the other bytes of the chunks. This access is acceptable,
+// because the ranks of a job trust each other with their arenas, as they do on a node.
 //
 // # Waiting
 //
 // Arm arms the completion queue of each rail. If the rank is alone on its node and has one rail, the goroutine of the
-// rank that sleeps then waits in the kernel (doze.go). Otherwise a goroutine of the adapter does, and rings the
-// Sleeper when something has arrived. In both cases a sleeping rank serves its peers' Reads. If shared memory is
-// polled, too (Config.Companion), Poll polls the first rail less often while no message arrives; see pace.go.
+// rank that sleeps then waits in the kernel (doze.go). Otherwise a goroutine of each adapter waits in the kernel,
+// and rings the Sleeper when something has arrived. In both cases a sleeping rank serves its peers' Reads. If
+// shared memory is polled, too (Config.Companion), Poll polls the first rail less often while no message
+// arrives; see pace.go.
 //
 // # Ends
 //
 //	Close               waits until all frames that were sent before, and then those that were
 //	                    sent meanwhile, are acknowledged, or until no frame was
 //	                    acknowledged for Config.Linger, or until the last adapter has failed;
-//	                    then sends BYE to every peer, and waits for the answers for at most
+//	                    then sends BYE on every connection, and waits for the answers for at most
 //	                    Config.Goodbye
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     a new connection is tried for Config.GiveUp; then the peer is down
@@ -104,7 +107,7 @@
 //	                    rank assumes that the peer's process is suspended (for example by
 //	                    SIGSTOP), and goes on waiting for the peer
 //	MarkDown            for at most Config.Departure, Poll delivers messages that the peer
-//	                    sent before its end, until each connection has ended; then the
+//	                    sent before its end, until each connection of the peer has ended; then the
 //	                    peer is down
 //	malformed frame     the peer is down with transport.ErrDamaged
 //
@@ -120,8 +123,8 @@
 // that is not a connection request. A request whose record does not verify is rejected with the reason, and
 // counted. The actor of a peer does not learn of such a request. If the first message of an
 // accepted connection has no valid proof, the connection is ended and counted in the same counters.
-// Of the invalid requests and the invalid first messages, only the first is logged. A rejection that does
-// not verify is counted, too, and ends one attempt.
+// Of all invalid requests and invalid first messages together, only the first one is logged. A rejection that
+// does not verify is counted, too, and ends one attempt.
 //
 // Unstable: any release may change this package, also after v1.
 package rdma

@@ -11,7 +11,7 @@ type attender interface{ Attend(d transport.Dozer) }
 
 var _ transport.Dozer = (*Transport)(nil)
 
-// attend lets the goroutines of the rank sleep in the adapter, if the Sleeper can do so and there is only one
+// attend lets the goroutines of the rank sleep in the adapter, if the Sleeper supports this and there is only one
 // adapter. A goroutine cannot sleep in two adapters at the same time.
 func (t *Transport) attend() {
 	if s, ok := t.config.Sleeper.(attender); ok && len(t.rails) == 1 {

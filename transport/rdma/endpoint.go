@@ -49,15 +49,15 @@ type endpoint struct {
 	// search is a text about the state of the actor's attempts to connect. It is "" if there are no
 	// attempts.
 	search string
-	// trials are texts about the results of attempts on other rails, by rail number.
+	// trials are texts about lost connections, attempts and looks, by the number of this rank's rail.
 	trials map[uint8]string
 	// prompt reports whether the next update is sent without delay, because the peer has asked for an acknowledgement.
 	prompt bool
 	// listed reports whether the endpoint is in Transport.busy.
 	listed  bool
 	leaving leaving
-	// idle reports whether the connection is being ended because no operation needs it. No other connection
-	// replaces a connection that ends because it is idle.
+	// idle reports whether the connection is being ended because it has no traffic (method relax). Then no
+	// other connection replaces it.
 	idle bool
 	// end is the error of all further operations: a *transport.PeerDown, or an error that is ErrClosed.
 	// end is nil as long as the peer can be used.
@@ -143,7 +143,7 @@ func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	return nil
 }
 
-// send posts an eager frame whose records follow the frame's header in b. The caller ensures that the link
+// send posts an eager frame whose records follow the frame's head in b. The caller ensures that the link
 // has room and the flow is ready.
 func (p *endpoint) send(l *link, b buffer, length int, put *operation) {
 	w := p.flow.Send()
@@ -248,7 +248,7 @@ func (p *endpoint) use(l *link, terms negotiation.Terms) {
 }
 
 // board moves the frames that are not acknowledged into the send memory of rail r. The next connection to be
-// used is on r. Frames have the same size on all rails. If board fails, the frames stay in their present
+// used is on r. Each frame fits every rail. If board fails, the frames stay in their present
 // memory.
 func (p *endpoint) board(r *rail) error {
 	if r == p.rail {
@@ -327,7 +327,7 @@ func (p *endpoint) acknowledged(freed int) {
 	}
 }
 
-// update sends the peer an acknowledgement and the current credit of the peer.
+// update sends the peer an acknowledgement and the peer's current credit.
 func (p *endpoint) update() {
 	p.prompt = false
 	p.t.sendControl(p.link, p.flow.Update(), frameUpdate, false)
@@ -376,8 +376,8 @@ func (p *endpoint) rest() {
 	}
 }
 
-// cut ends the endpoint permanently: every operation ends with err, and frames, operations and
-// deliveries are discarded.
+// cut ends the endpoint permanently: every operation ends with err, and unacknowledged frames and undelivered
+// messages are discarded.
 func (p *endpoint) cut(err error) {
 	p.end, p.silent, p.search, p.batch.open = err, time.Time{}, "", false
 	for _, l := range p.t.links {

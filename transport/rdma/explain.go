@@ -94,8 +94,8 @@ func (t *Transport) Silence(peer int) string {
 	return fmt.Sprintf("no answer for %v, but its host accepts connections", time.Since(t.peers[peer].silent).Round(silenceUnit))
 }
 
-// Search describes the search for a connection to a peer that is not established yet: the addresses
-// that were tried, how often each was tried, and the result. It returns "" if no connection is
+// Search describes the search for a connection to a peer, as long as no connection is established: the
+// addresses that were tried, how often each was tried, and the result. It returns "" if no connection is
 // requested.
 func (t *Transport) Search(peer int) string {
 	if t.Reach(peer) != nil || t.peers[peer] == nil {
@@ -104,8 +104,8 @@ func (t *Transport) Search(peer int) string {
 	return t.peers[peer].search
 }
 
-// Position returns how many eager frames were enqueued in the lane to a peer, and how many new
-// eager frames arrived from the peer, both modulo 65536.
+// Position returns how many eager frames were enqueued in the lane to a peer, and how many eager frames
+// arrived from the peer, without duplicates. Both numbers are modulo 65536.
 func (t *Transport) Position(peer int) (sent, received uint16) {
 	if t.Reach(peer) != nil || t.peers[peer] == nil {
 		return 0, 0

@@ -32,10 +32,11 @@ type exposure struct {
 type exposures map[uint64]*exposure
 
 // railShift is the position of the number of the rail in a Token, and numberShift the position of
-// the number of the exposure.
+// the number of the exposure, which is at most numberMost.
 const (
 	railShift   = 32
 	numberShift = 40
+	numberMost  = 1<<(64-numberShift) - 1
 )
 
 // slice returns the n bytes at the address in a key that a peer has sent. It returns false if the
@@ -137,8 +138,8 @@ func (t *Transport) enter(e *exposure, region *verbs.MemoryRegion, off int, shar
 	own := uint64(at.RKey) | uint64(e.home.index)<<railShift
 	k := transport.Key{Addr: at.Address, Token: own}
 	for taken := shared; taken; _, taken = t.exposed[k.Token] {
-		t.exposures++
-		k.Token = own | uint64(max(t.exposures, 1))<<numberShift
+		t.exposures = t.exposures%numberMost + 1
+		k.Token = own | uint64(t.exposures)<<numberShift
 	}
 	t.exposed[k.Token] = e
 	return k

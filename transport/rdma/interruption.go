@@ -38,7 +38,7 @@ func (b *bulk) interrupt(p *endpoint) {
 	}
 }
 
-// reaches reports whether Reads and Writes are in flight whose memory stays registered after the
+// reaches reports whether Reads or Writes are in flight whose memory stays registered after the
 // end of their operations. The adapter may still access this memory.
 func (b *bulk) reaches() bool {
 	for _, o := range b.all {
@@ -110,8 +110,8 @@ func (p *endpoint) serve(r *record) error {
 	return nil
 }
 
-// overdue returns an error if no further answer may wait to be sent to the peer, because answersMax wait. A correct peer
-// sends no more requests then.
+// overdue returns an error if answersMax answers already wait to be sent to the peer, and no further one may
+// wait. A correct peer sends no more requests then.
 func (b *bulk) overdue() error {
 	if len(b.answers) < answersMax {
 		return nil
@@ -119,9 +119,9 @@ func (b *bulk) overdue() error {
 	return fmt.Errorf("%w: %d requests of the peer are unanswered", transport.ErrDamaged, len(b.answers))
 }
 
-// answer executes a recordFetch or recordCheck of the peer, and returns the answer. Another
-// connection may be in use when the answer arrives. So the answer to a check contains the key on
-// the rail of the last connection, and the number of this rail.
+// answer executes a recordFetch or recordCheck of the peer, and returns the answer. The answer to a
+// check contains the key on the rail of the last connection. It also contains the number of this
+// rail, because another connection may be in use when the answer arrives.
 func (p *endpoint) answer(r *record) answer {
 	t := p.t
 	id := uint64(binary.LittleEndian.Uint32(r.payload))

@@ -17,7 +17,7 @@ type lasting struct {
 	heap     bool
 	cycle    uint64
 	// users is the number of operations and exposures that use the part. used is the value of
-	// pinned.clock when the last of them began.
+	// pinned.clock when the last of them began to use it.
 	users int
 	used  uint64
 }
@@ -59,7 +59,7 @@ func (r *registrations) stay(from, to int, access verbs.Access) *lasting {
 	return m
 }
 
-// add registers the chunks of a part of the arena.
+// add registers the chunks of the arena that contain [from, to). It returns nil in the cases that stay names.
 func (r *registrations) add(from, to int, access verbs.Access) *lasting {
 	from = from / arenaChunk * arenaChunk
 	to = min((to+arenaChunk-1)/arenaChunk*arenaChunk, r.arena.Size())

@@ -30,11 +30,11 @@ const (
 )
 
 // leaveIdle is the second word of a recordLeave from a rank that sees no traffic. That rank does
-// not see the Reads and Writes of its peer. So a peer that has Reads or Writes in flight answers
+// not see the Reads and Writes of its peer. So a peer that has operations in progress answers
 // with recordStay.
 const leaveIdle = 1
 
-// leave begins to end the connection on a link, if the link is still in use.
+// leave begins to end the connection of link l, if the link is still in use.
 func (p *endpoint) leave(l *link) {
 	if p.link == l && p.end == nil && !p.t.closed && p.leaving == staying {
 		p.leaving, p.idle = resolved, false
@@ -43,7 +43,8 @@ func (p *endpoint) leave(l *link) {
 }
 
 // relax begins to end the connection in use because it is idle. The peer may answer that it needs
-// the connection. No other connection replaces a connection that ends because it is idle.
+// the connection. No other connection replaces a connection that ends because it is idle, unless the
+// endpoint refuses an operation in the meantime (method refuse).
 func (p *endpoint) relax() {
 	if p.leaving == staying {
 		p.leaving, p.idle = resolved, true

@@ -44,7 +44,7 @@ type link struct {
 	// reply. The actor sets it for an active link when the reply arrives, before the link is used.
 	replied []byte
 
-	// offer is the record that was sent, and offered has its bytes. Poll sets them before it sends
+	// offer is the record of this rank's request, and offered has its bytes. Poll sets them before it sends
 	// the request. The actor reads them when it learns of the answer.
 	offer   negotiation.Record
 	offered []byte
@@ -57,14 +57,14 @@ type link struct {
 	window   int // receives that the link has from the pool, without the reserved receives
 	control  buffer
 	updates  int
-	// No eager frame is posted while frames or more posted Sends are not known to be complete. Control
-	// frames are posted nevertheless. posted is the number of Sends that were posted. done is the
-	// number of posted Sends that are known to be complete.
+	// frames is the number of Sends without a known completion at which no further eager frame is
+	// posted. Control frames are posted nevertheless. posted is the number of Sends that were posted. done
+	// is the number of posted Sends that are known to be complete.
 	frames       uint32
 	posted, done uint32
 	used         bool      // the link was put in use
 	broken       bool      // the endpoint has refused a request
-	gone         bool      // the endpoint was freed
+	gone         bool      // the link was freed (forget)
 	active       bool      // the first message of the active side has arrived, and its proof is valid
 	greeted      bool      // the frame with the proof was handled, and no other proof is allowed
 	pressed      bool      // Close has asked for the acknowledgement of all frames

@@ -66,8 +66,8 @@ type operation struct {
 	striped  striped
 	// interrupted reports whether the connection was lost during the operation. uncertain reports whether this
 	// rank has to send the owner of the memory a recordCheck, which asks for a valid key. The recordCheck is
-	// necessary after a loss, because an invalid key may be the reason of the loss. It is also necessary to
-	// get the key on the rail of the connection in use.
+	// necessary after a loss, because an invalid key may be the reason of the loss. It is also necessary if
+	// key is not for the peer's rail of the connection in use.
 	interrupted, uncertain bool
 	// asked reports whether the record of the operation was sent: a recordMarker, recordCheck or recordFetch.
 	asked bool
@@ -263,7 +263,7 @@ func (b *bulk) askAll(p *endpoint) {
 	}
 }
 
-// mark enqueues a Put for the marks that are due.
+// mark enqueues a Put for the marker on the main connection and for the mark on the side connection, if they are due.
 func (b *bulk) mark(o *operation) {
 	if o.transfer.MarkDue(stripe.Main) && !slices.Contains(b.asking, o) {
 		b.asking = append(b.asking, o)

@@ -3,7 +3,7 @@ package rdma
 import "time"
 
 // pace limits how often an adapter is polled if a faster transport, or an earlier rail, is polled as
-// well. In this file a look is a poll of the adapter, and a poll is a call of Poll.
+// well. In this file a look asks the adapter for completions, and a poll is a call of Transport.Poll.
 //
 // A look at an adapter over TCP costs a system call. After a look that has found no event, there is no
 // look for some time, called the span. The span is a fraction of the time since the last event, so that
@@ -29,14 +29,14 @@ type pace struct {
 }
 
 const (
-	// After a look, there is no look for at most lookShare times the duration of the look. So looks at
-	// an adapter that has been idle for long take about the share 1/lookShare of the time. A look at an
-	// idle adapter takes 0.3 us. So the next look follows after at most 15 us, which is about the
-	// round-trip time of a small message through TCP.
+	// The span is at most lookShare times the duration of the last look. So looks at an adapter that has
+	// been idle for long take about the share 1/lookShare of the time. A look at an idle adapter takes
+	// 0.3 us. So the next look follows after at most 15 us, which is about the round-trip time of a small
+	// message through TCP.
 	lookShare = 50
-	// The time from one look to the next is at most 1/quietShare of the time since the last event.
+	// The span is at most 1/quietShare of the time since the last event.
 	quietShare = 8
-	// countMax is the maximum number of polls that are only counted.
+	// countMax is the maximum number of polls that are only counted between two readings of the clock.
 	countMax = 64
 )
 
@@ -50,7 +50,7 @@ func (p *pace) skips() bool {
 	return true
 }
 
-// due reports whether this poll has to look at the adapter. now is the current time. If it returns
+// due reports whether this poll has to look at the adapter. now is the current time. If due returns
 // false, due sets the number of polls to count.
 func (p *pace) due(now time.Duration) bool {
 	left := p.looked + p.span - now

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// pollBatch is the number of completions that are polled from the queue at a time.
+// pollBatch is the maximum number of completions that are polled from the queue at a time.
 const pollBatch = 16
 
 var errReentered = errors.New("poll from within a handler")
@@ -89,8 +89,8 @@ func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	return events + lookAt(t.polled[:first], h, left, moves)
 }
 
-// turnEvery is the number of looks of which one begins with a later rail. Otherwise a first rail
-// that always has more completions than the budget would starve the other rails.
+// turnEvery is the number of looks of which one begins with a later rail. If all looks began with the first
+// rail, a first rail that always has more completions than the budget would starve the other rails.
 const turnEvery = 8
 
 // nextFirst returns the index in polled of the rail with which this look begins.
@@ -220,7 +220,7 @@ func (t *Transport) requestDone(l *link, c *verbs.Completion) {
 	}
 }
 
-// service calls endpoint.service for the endpoints that have frames or records to post.
+// service calls endpoint.service for the endpoints in busy.
 func (t *Transport) service() {
 	list := t.busy
 	t.busy = nil

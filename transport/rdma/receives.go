@@ -71,7 +71,7 @@ type receives struct {
 	// are needed.
 	active, wanted int
 	spare          []uint32
-	// request is a receive into segments. The method post sets the other fields of request.
+	// request is the receive that the method post reuses. post sets its ID and the element of segments.
 	request  verbs.ReceiveRequest
 	segments [1]verbs.Segment
 }

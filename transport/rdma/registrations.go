@@ -30,7 +30,7 @@ import (
 // collector does not free memory to which a registration refers.
 type registrations struct {
 	domain registrar
-	// pins reports whether a registration pins pages, so that it is costly. If pins is false, bounces and
+	// pins reports whether a registration pins pages, and is therefore costly. If pins is false, bounces and
 	// arena are not used, and no memory stays registered.
 	pins bool
 	// copyBelow is the length in bytes at and above which a registration costs less than copies.
@@ -63,7 +63,7 @@ type registrations struct {
 // pinned is the memory that stays registered on all rails of a transport. The rails share it, because the
 // operating system bounds the memory that a process may pin for all adapters together.
 type pinned struct {
-	// mu guards the other fields, and the parts of the arena that are registered on the rails. The order of
+	// mu guards the other fields, and the lists of the memory that stays registered on each rail. The order of
 	// locks is: the arena's own lock, mu, the lock of an adapter.
 	mu sync.Mutex
 	// bytes is the number of bytes that stay registered on all rails, and most is the upper bound

@@ -176,7 +176,7 @@ type search struct {
 	turn  int
 }
 
-// at returns the record of a candidate. It makes the record if the candidate has none.
+// at returns the Try of a candidate. It makes the Try if the candidate has none.
 func (s *search) at(a candidate) *Try {
 	i := slices.IndexFunc(s.tries, func(t Try) bool { return t.way == a })
 	if i < 0 {

@@ -8,7 +8,8 @@ import (
 
 const (
 	// sendMemoryMax bounds the registered memory for frames that this rank sends on one rail, in
-	// bytes, for all peers together. The first buffers of each size are registered even beyond this bound.
+	// bytes, for all peers together. The first buffers of each size, and the buffers that the method lend
+	// makes, are registered even beyond this bound.
 	sendMemoryMax = 64 << 20
 	// sendChunk is the number of bytes of buffers that are registered at a time. But at least four
 	// buffers are registered at a time.

@@ -65,8 +65,8 @@ type stripeConfig struct {
 	gain                float64
 }
 
-// stripeDefault is used outside of tests. Striping a transfer shorter than above would have little effect,
-// because most parts would be posted before the key for the side connection is known.
+// stripeDefault is used outside of tests. Striping a transfer that is shorter than 2 MiB (the field above) would
+// have little effect, because most parts would be posted before the key for the side connection is known.
 var stripeDefault = stripeConfig{above: 2 << 20, chunk: 512 << 10, trial: 32 << 20, gain: stripe.Gain}
 
 func newSide(t *Transport) side {
@@ -76,9 +76,9 @@ func newSide(t *Transport) side {
 	return side{judge: stripe.NewJudge(t.stripe.trial, t.stripe.gain)}
 }
 
-// striped reports whether the rail carries stripes. A rail over TCP carries no stripes, because TCP
-// takes processor time, which RDMA adapters save, and because TCP mostly uses the port of the same
-// adapter.
+// striped reports whether the rail carries stripes, that is, parts of striped transfers. A rail over TCP carries
+// none, because TCP takes processor time, which RDMA adapters save, and because TCP mostly uses the port of one
+// of the RDMA adapters.
 func (r *rail) striped() bool { return r.config.Fabric != FabricTCP }
 
 // now returns the time since an arbitrary origin.

@@ -20,8 +20,8 @@ type sideWanted struct {
 
 var errNoSide = errors.New("no second working adapter is in a common fabric")
 
-// askSide requests a side connection. At both ends, it uses another rail than the connection in
-// use.
+// askSide requests a side connection. At both ends, the side connection uses another rail than the connection
+// in use.
 func (a *connector) askSide(used *link) {
 	way, err := a.sideWay(used)
 	if err != nil {

@@ -25,8 +25,9 @@ type Strangers struct {
 	// Repeated counts requests whose record verifies but is not the newest record of its rank. Such
 	// a request may be a replay. It may be from an earlier incarnation of a rank, or from a rank
 	// that was declared dead. It may also be late because two requests crossed each other. Declined
-	// counts requests of ranks that have to try again later or with other terms. If two requests
-	// cross each other, the request that is rejected with the reason Simultaneous is not counted.
+	// counts verified requests that were rejected for another reason, for example because this rank
+	// was busy or ended. If two requests cross each other, the request that is rejected with the
+	// reason Simultaneous is not counted.
 	Repeated, Declined atomic.Uint64
 	// Refusals counts the rejections of this rank's requests for which there is no valid proof that
 	// the requested rank has sent the rejection. Each of these rejections has ended one attempt.
@@ -90,7 +91,7 @@ func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	})
 }
 
-// declined counts a request of a rank that is rejected with the given reason.
+// declined counts a verified request that is rejected with the given reason.
 func (s *Strangers) declined(why negotiation.Reason) {
 	switch why {
 	case negotiation.Simultaneous:

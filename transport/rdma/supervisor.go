@@ -21,8 +21,9 @@ const supervisorID = "$rdma"
 func connectorName(peer int) string { return fmt.Sprintf("rank%d", peer) }
 
 // supervision holds the actors of connections: a supervisor, and as its children one actor for each
-// peer with which a connection was ever wanted or requested. The first call of send makes the
-// supervisor, in an actor system that the program's own actors may share (Transport.ActorSystem).
+// peer for which there was an event, for example because a connection was wanted or requested. The
+// first call of send makes the supervisor, in an actor system that the program's own actors may share
+// (Transport.ActorSystem).
 // The methods of supervision are called under the engine's lock.
 type supervision struct {
 	t      *Transport
@@ -158,8 +159,8 @@ type supervisor struct {
 	ending   bool
 	// finished has the peers whose actors have finished because this rank closes, or have ended.
 	finished map[int]bool
-	// stopping is true after the actors were told to stop. Nothing would stop an actor that is
-	// started later.
+	// stopping is true after the supervisor was told to stop, and with it all its actors. Nothing would
+	// stop an actor that is started later.
 	stopping bool
 }
 

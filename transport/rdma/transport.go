@@ -26,7 +26,7 @@ type Transport struct {
 	// stripes reports whether several rails carry stripes of long transfers.
 	stripes bool
 	stripe  stripeConfig
-	// looks counts the Polls that polled several rails.
+	// looks counts the calls of the method look while there are several polled rails.
 	looks uint32
 	// missing are lines of text that name the adapters that could not become rails, with the
 	// reasons.
@@ -37,7 +37,7 @@ type Transport struct {
 	// pinned accounts for the memory of the arena and the heap that stays registered.
 	pinned  *pinned
 	exposed exposures
-	// exposures counts the exposures whose key contains a number of the exposure. complained is
+	// exposures is the last number that enter has put into a key (type exposures). complained is
 	// true after a failure to register memory was logged.
 	exposures  uint32
 	complained bool
@@ -77,8 +77,8 @@ type Transport struct {
 	// fields.
 	request  verbs.WorkRequest
 	segments [1]verbs.Segment
-	// used is the receive of the last message that was passed to the handler. The receive has not been
-	// posted again yet. If used.link is nil, there is no such receive.
+	// used is the receive of the last eager frame that was handled. The receive has not been posted again
+	// yet. If used.link is nil, there is no such receive.
 	used arrived
 
 	// log takes human-readable lines of text. Any goroutine may add a line, under any lock.
@@ -172,8 +172,9 @@ func (t *Transport) wantedSlot() int {
 	return slotLong
 }
 
-// pins reports whether at least one adapter pins memory. Such an adapter moves bytes without the processor. All other
-// adapters are implemented in software, whose sends and receives take time of the processor.
+// pins reports whether at least one adapter pins memory. The adapters of the kernel do, and nearly all of them move
+// bytes without the processor. All other adapters are implemented in software in this process, and their sends and
+// receives take time of the processor.
 func (t *Transport) pins() bool {
 	return slices.ContainsFunc(t.rails, func(r *rail) bool { return r.limits.PinsMemory })
 }

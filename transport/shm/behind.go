@@ -13,9 +13,9 @@ package shm
 // because the clock does not advance in a bubble of testing/synctest.
 const lagSteps = 180
 
-// fallBehind lets the writer of the ring get ahead, because the last read has emptied the ring. If the
-// budget of the Poll is one record, fallBehind does not wait: such a Poll belongs to a wait that has found
-// nothing yet, and in a dialogue its record is an answer that is due.
+// fallBehind waits after a read that has emptied the ring, so that the writer of the ring gets ahead. If the
+// budget of the Poll is one record, fallBehind does not wait: a goroutine that waits makes such a Poll while it
+// has found nothing yet, and in a dialogue the next record in the ring is the answer that it waits for.
 func (l *lane) fallBehind(budget int) {
 	l.emptied = false
 	if budget == 1 {

@@ -29,12 +29,12 @@ type reach struct {
 	// proved is the time of the last proof that the process ID names the peer, counted from
 	// Transport.born.
 	proved time.Duration
-	// lonely is true if the peer has failed to help with a Get. This rank does not ask such a peer
+	// lonely is true if the peer could not copy a chunk of a shared Get. This rank does not ask such a peer
 	// for help again.
 	lonely bool
-	// aloof grows with each Get in which this rank asked the peer to take part and the peer did not
-	// poll. skip is the number of Gets that this rank makes without the peer before it asks the
-	// peer again.
+	// skip is the number of Gets that this rank still makes without the peer before it asks the peer to
+	// take part again. aloof is the value with which skip begins. It grows with each Get in which this
+	// rank asked the peer and the peer did not poll.
 	aloof, skip int
 	// ops counts the operations that have not completed.
 	ops int
@@ -59,8 +59,9 @@ func newCookie() []uint64 {
 }
 
 // direct reports whether bulk operations access the private memory of the peer by process_vm_readv
-// and process_vm_writev. The first call probes process_vm_readv: the word at the address in the
-// peer's header must have the value in the header. process_vm_writev is not probed.
+// and process_vm_writev. Unless these calls are switched off, or the ranks share one process, the first
+// call of direct probes process_vm_readv: the word at the address in the peer's header must have the value
+// in the header. process_vm_writev is not probed.
 func (e *endpoint) direct() bool {
 	r := &e.reach
 	if r.probed {

@@ -3,7 +3,7 @@
 // # Memory
 //
 // A [Node] is the memory of all ranks of a node. Each rank owns a range of it: a control area
-// (header, inbox, rings, staging; see layout.go) and the arena. The arena is the rest of the range.
+// (header, inbox, rings, staging, flight recorder; see layout.go) and the arena, which is the rest of the range.
 // If the ranks are processes, the node is one sparse memfd, and every rank maps the whole memfd. If
 // the ranks are goroutines of one process, the node is heap memory, so that the race detector
 // checks the accesses.

@@ -74,7 +74,7 @@ var _ transport.Sleeper = futexSleeper{}
 // Sleep implements transport.Sleeper.
 func (s futexSleeper) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) }
 
-// aloneSleeper is the Sleeper of a process that no other process rings. A goroutine that sleeps in a futex holds
+// aloneSleeper is the Sleeper of a process that no other process rings. A goroutine in the Sleep of doorbell holds
 // Go's scheduling context (P) until the scheduler retakes it, after 20 us to 10 ms. If there is only one P, no other
 // goroutine can run during this time. A goroutine that sleeps in a NetworkSleeper releases its P at once.
 type aloneSleeper struct{ transport.NetworkSleeper }

@@ -48,8 +48,8 @@ type endpoint struct {
 	sent int
 	// introduced is true when the peer's header has been read and found valid.
 	introduced bool
-	// prepared is true if Prepare has taken the first ring, before any message, and no lane that has left its ring
-	// had a message (see Known).
+	// prepared is true if Prepare has taken a ring before the first message to the peer, and no ring that was given
+	// back since then, in either direction, has carried a message (see Known).
 	prepared bool
 	// down is the loss of the peer. It is nil before the loss is reported.
 	down *transport.PeerDown

@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// Known reports whether this rank has made a peer's endpoint for another purpose than Prepare, for
-// example for Explain, whether a record was sent to the peer or received from the peer in a ring, or whether the
-// loss of the peer was reported. It also returns true if Prepare has found no ring for the peer.
+// Known reports whether this rank has possibly used its endpoint to a peer. It returns false if there is no endpoint.
+// It also returns false if Prepare has taken a ring before the first message to the peer, the loss of the peer was not
+// reported, and no ring to or from the peer has carried a message since then. In all other cases, for example for an
+// endpoint that Explain has made, it returns true.
 func (t *Transport) Known(peer int) bool {
 	slot := t.slot(peer)
 	if slot < 0 || t.endpoints[slot] == nil {

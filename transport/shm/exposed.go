@@ -18,8 +18,8 @@ import (
 //	bits  0-31  slot in the owner's table of exposed memory
 //
 // A peer that copies private memory by a system call uses the address, and looks the key up in the
-// owner's listing (see listingBytes below). Copies that the owner makes for a peer, and copies
-// between ranks of one process, access only memory that is in the table.
+// owner's listing (see listingBytes below). Copies of private memory that the owner makes for a peer, and
+// those between ranks of one process, access only memory that is in the table.
 const (
 	tokenArena    = 1
 	tokenPrivate  = 1 << 63

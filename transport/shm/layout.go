@@ -14,7 +14,7 @@ import "github.com/gorun-hpc/gorun/internal/flight"
 //	                    yielding                                 owner
 //	192        64       owners of the rings, 8 words             peers claim, owner frees
 //	256        64       wanted: a peer found no free ring        peers set, owner clears
-//	320        64       inbox tail                               peers
+//	320        64       inbox tail                               peers and owner
 //	384        64       inbox head                               owner
 //	448        64       inbox waiters                            peers set, owner clears
 //	512        512      ring heads and ring waiters, 8 lines     owner; the ring's writer

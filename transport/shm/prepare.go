@@ -25,7 +25,7 @@ func (t *Transport) few() bool {
 }
 
 // Partners returns the other ranks of a small node. This rank can prepare a ring with each of them
-// before the first message. On a large node Partners returns no ranks.
+// before the first message. If the node is not small (see small), Partners returns no ranks.
 func (t *Transport) Partners() []int {
 	if !t.small() {
 		return nil
@@ -49,8 +49,8 @@ func (t *Transport) touch() {
 	}
 }
 
-// Prepare implements transport.Preparer. It does nothing if the peer has not joined yet, or if the
-// node is large. In both cases the lane to the peer begins in the inbox.
+// Prepare implements transport.Preparer. It takes no ring if the peer has not joined yet, or if the node
+// is not small (see small). In both cases the lane to the peer begins in the inbox.
 func (e *endpoint) Prepare() {
 	if !e.t.small() || e.t.closed || e.down != nil || e.ring.words != nil || e.introduce() != nil || !e.introduced {
 		return

@@ -339,7 +339,7 @@ func addTo(b []byte, delta uint64) uint64 {
 	return atomic.AddUint64(w, delta) - delta
 }
 
-// withheld reports whether the peer of a lost operation may still write to a buffer: it has taken the ticket, and
+// withheld reports whether a lost peer may still write to a buffer, because it has taken the ticket of the buffer and
 // has not answered.
 func (t *Transport) withheld(tk *ticket, k int) bool {
 	if tk.lost != nil && atomic.LoadUint64(ticketWord(t.control, k)) != tk.sequence<<8|codeTaken {

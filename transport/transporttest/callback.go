@@ -46,8 +46,8 @@ type caller struct {
 	sent, begun int
 }
 
-// call makes the calls if its argument is the callback that turn names. Within Down, calls that name
-// the lost peer must fail with ErrPeerDown or ErrAgain.
+// call makes the calls if its argument is the callback that turn names. Within Down, a Get, Put or FetchAdd
+// on the lost peer must fail with ErrPeerDown or ErrAgain.
 func (c *caller) call(in string) {
 	if c.turn != in {
 		return

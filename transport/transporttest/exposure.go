@@ -201,8 +201,8 @@ func testArenaKeys(r *rig) {
 	r.requirePattern(memory[100:], 2)
 }
 
-// testMap passes arena memory from rank to rank by its key in a message. The message orders the
-// accesses.
+// testMap passes arena memory of rank 0 to rank 1. Rank 1 gets the key of the memory in a message, which orders
+// the accesses. Rank 2 maps the same memory without a message.
 func testMap(r *rig) {
 	for _, pair := range [][2]int{{0, 1}, {1, 0}, {2, 0}} {
 		_, caps := r.connected(pair[0], pair[1])

@@ -37,7 +37,8 @@ type FakeOptions struct {
 	// the timing of the goroutines determines which decisions use them.
 	Seed int64
 
-	// MaxEager and EagerBest are reported in Caps; 0 means 4096 and 512 bytes.
+	// MaxEager and EagerBest are reported in Caps. 0 means 4096 bytes for MaxEager, and for EagerBest 512 bytes or, if
+	// that is less, MaxEager.
 	MaxEager, EagerBest int
 	// NoGet, NoPut, NoFetchAdd and NoHandover remove capabilities.
 	NoGet, NoPut, NoFetchAdd, NoHandover bool
@@ -150,7 +151,7 @@ func (f *Fake) Sleeper(rank int) transport.Sleeper { return f.ranks[rank].sleepe
 func (f *Fake) Arena(rank int) transport.Arena { return f.ranks[rank].arena }
 
 // Kill ends a rank as a crash does, and marks it down at every other rank, as a node agent does. After Kill,
-// calls of the dead rank's own transport return ErrClosed. Kill may be called from any goroutine.
+// the dead rank's own transport behaves as after its Close. Kill may be called from any goroutine.
 func (f *Fake) Kill(rank int, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -180,5 +181,5 @@ func (f *Fake) Exposed(rank int) int {
 	return len(f.ranks[rank].exposed)
 }
 
-// lane returns the lane between two ranks.
+// lane returns the lane from one rank to another.
 func (f *Fake) lane(from, to int) *lane { return &f.lanes[from*len(f.ranks)+to] }

@@ -48,7 +48,7 @@ type fakeTransport struct {
 	// cursor is the peer from which the last message was taken. The method next begins its search
 	// with the peer after cursor.
 	cursor int
-	// payload is the buffer of the last delivered message. The lane reuses it.
+	// payload is the buffer of the last delivered message. The lane of the next delivered message reuses it.
 	payload []byte
 	armed   bool
 	closed  bool

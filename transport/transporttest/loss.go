@@ -173,9 +173,9 @@ func testClose(r *rig) {
 	require.Empty(r, r.ranks[2].downs)
 }
 
-// testSendToClosed sends messages to a closed peer until Send returns an error. One sender has exchanged
-// messages with the peer before, and the other one has not. A Send may succeed while the lane has room. The
-// sender without earlier messages may count the peer as lost.
+// testSendToClosed sends messages to a closed peer until Send returns an error. One sender has sent a message
+// to the peer before, and the other sender has not. A Send may succeed while the lane has room. The second
+// sender, which has sent no earlier message, may count the peer as lost.
 func testSendToClosed(r *rig) {
 	const mostSends = 1 << 20
 	r.connected(0, 1)

@@ -189,8 +189,8 @@ func (r *rig) parallel(run func(m *member) error) {
 	require.NoError(r, errors.Join(errs...))
 }
 
-// rounds returns how many times a rule repeats its test: n times with GORUN_SOAK=1, and a tenth of n with
-// -short. By default it returns a third of n, because each repetition is slow under the race detector.
+// rounds returns how many times a rule repeats its test: a tenth of n with -short, otherwise n with
+// GORUN_SOAK=1. By default it returns a third of n, because each repetition is slow under the race detector.
 func (r *rig) rounds(n int) int {
 	switch {
 	case testing.Short():

@@ -78,7 +78,7 @@ func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(it
 	}, nil
 }
 
-// solve does the outer iterations first+1 to last. The state in the store is the state after iteration first.
+// solve does the outer iterations first+1 to last. At the call, s has the state after iteration first.
 func (s *solver) solve(first, last int, store *checkpoint.Store, saved func(iteration int)) (zeta float64, err error) {
 	for i := first + 1; i <= last; i++ {
 		if zeta, err = s.iterate(); err != nil {

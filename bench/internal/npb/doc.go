@@ -11,7 +11,7 @@
 //
 // The problem definitions, class parameters, verification values and operation counts for Mop/s are from NPB
 // 3.4 (ep.f90, cg.f90, is.c, mg.f90, ft.f90, lu.f90, verify.f90, setparams.c). The code is not a translation.
-// MG, FT and LU divide their problem among the ranks along one axis only, so that they cannot use as many
+// MG, FT and LU divide their problem among the ranks along one axis only. Therefore they cannot use as many
 // ranks as the reference codes. lu.f90 stores the 5x5 blocks of its triangular matrices, and
 // multiplies vectors by them. LU stores no blocks: it computes each product from the state of the cell. In spite
 // of these differences, the operation counts are those of the reference codes. A kernel counts as verified only

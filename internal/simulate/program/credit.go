@@ -18,7 +18,7 @@ const (
 )
 
 // credits checks that receivers return all credit. After all messages were received, at least half of the
-// first window must be free. Sends within this half then complete before they are received. A receiver that
+// initial window must be free. Sends within this half then complete before they are received. A receiver that
 // sends no messages to the sender has to return the credit in a message of its own.
 func credits(r simulate.Rank, c *runtime.Comm) error {
 	rank, n := c.Rank(), c.Size()

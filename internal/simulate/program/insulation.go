@@ -16,7 +16,7 @@ func Insulation() simulate.Program {
 	return simulate.Program{Name: "insulation", Ranks: []int{3, 4, 6}, Mortal: true, Main: insulation}
 }
 
-// streamInsulation is a stream of random numbers that is the same at all ranks.
+// streamInsulation is the number of a stream of random numbers that is the same at all ranks.
 const streamInsulation = 17000
 
 func insulation(r simulate.Rank) error {

@@ -54,7 +54,7 @@ func (p pattern) matches(m *parcel) bool {
 	return (p.source == runtime.AnySource || p.source == m.from) && (p.tag == runtime.AnyTag || p.tag == m.tag)
 }
 
-// run receives all messages. At any time, a receive for the first message in due is posted. For this reason, a
+// run receives all messages. While run waits for a message, a receive for the first message in due is posted. So a
 // sender that waits until that message is received does not wait forever.
 func (r *receiver) run() error {
 	if r.late {

@@ -3,9 +3,9 @@
 // once. The purpose of the package is measurements: with this provider, they show the cost of the copy and of
 // the code above the provider.
 //
-// The provider behaves like an adapter. It takes all posted requests at once. A signalled request has a
+// The provider behaves like an adapter. It takes every posted request immediately. A signalled request has a
 // completion of its own. An unsignalled request completes with the next signalled request. The provider also
-// takes all posted receives at once, those of an endpoint and those of a shared receive queue. A message that
+// takes every posted receive immediately, that of an endpoint and that of a shared receive queue. A message that
 // finds no posted receive breaks the connection, as on iWARP. Adapters of one Fabric can connect to each
 // other. The package starts no goroutines, and uses no timers and no system calls except to sleep while it is
 // idle.

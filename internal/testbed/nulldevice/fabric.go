@@ -36,7 +36,7 @@ type Host struct {
 	// If Discard is true, RDMA Reads and Writes are validated and completed, but move no bytes.
 	// A benchmark of large transfers then measures their cost without the copy.
 	Discard bool
-	// Carried may be nil. Otherwise it is called after a request of this host has been executed, during the
+	// Carried may be nil. Otherwise it is called after the host has tried to execute a request at the peer, during the
 	// call that posts the request. At this time, a hardware adapter would be notified of the request.
 	Carried func()
 	// Rate is the rate of an emulated link in bytes per second. A request completes no sooner than

@@ -204,7 +204,8 @@ func (b *batch) write(fd int) (n int, errno unix.Errno) {
 	return n, 0
 }
 
-// drop removes the first n bytes of the batch. These bytes were written to the socket.
+// drop removes the first n bytes of the batch. These bytes were written to the socket or, with TLS,
+// encrypted.
 func (b *batch) drop(n int) {
 	b.started = true
 	for n > 0 {

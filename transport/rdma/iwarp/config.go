@@ -18,7 +18,7 @@ type Config struct {
 	// Write, which is faster, or a Read if the peer does not support the Write. With ReadRTR the peer
 	// must be able to serve a Read.
 	ReadRTR bool
-	// RequestTimeout bounds the time from TCP's accept to the end of the peer's MPA request. 0 means
+	// RequestTimeout bounds the time from accept(2) to the end of the peer's MPA request. 0 means
 	// 5 s.
 	RequestTimeout time.Duration
 	// StartTimeout bounds the time from this side's MPA reply to the peer's RTR. It has no effect if
@@ -46,19 +46,19 @@ type Config struct {
 	// Packing determines whether payload for peers that run this module is compressed.
 	Packing Packing
 	// SealedMax is the number of bytes of ciphertext that an encrypted connection may carry in one
-	// direction. A connection that has carried more is worn (verbs.Endpoint.Worn). 0 means 256 GiB,
-	// because RFC 8446 section 5.5 permits at most 2^24.5 records of 16 KiB, or 362 GiB, for one
-	// key of AES-GCM.
+	// direction. A connection that has carried as many or more is worn (verbs.Endpoint.Worn). 0 means
+	// 256 GiB, because RFC 8446 section 5.5 permits at most 2^24.5 records of 16 KiB, or 362 GiB, for
+	// one key of AES-GCM.
 	SealedMax int64
 	// SegmentMax bounds the length of the sent ULPDUs, in bytes. Tests use it so that short
 	// messages have many segments. 0 means kinULPDU for peers that run this module. For other peers
 	// it means the longest ULPDU whose FPDU fits into one TCP segment (mpa.MULPDU).
 	SegmentMax int
 	// Log gets lines of text without newlines. One line reports the first connection that was
-	// dropped because it did not come from a peer. For each connection whose messages wait because a
-	// peer of MPA revision 1 sends nothing, there is one line. Log is called on a goroutine of
-	// its own, without a lock, and may block. Only Close of an adapter waits for Log, for at most
-	// one second. Log may be nil.
+	// dropped without an acceptable MPA request, unless the peer closed it. For each connection whose
+	// messages wait because a peer of MPA revision 1 sends nothing, there is one line. Log is called on
+	// a goroutine of its own, without a lock, and may block. Only Close of an adapter waits for Log, for
+	// at most one second. Log may be nil.
 	Log func(line string)
 }
 
@@ -106,9 +106,8 @@ type Counters struct {
 	// because they ended without a close_notify of TLS.
 	Unsealed atomic.Uint64
 	// Reads and Writes count the system calls that moved FPDUs or, with TLS, the reads and writes of
-	// decrypted bytes. BytesPlaced counts
-	// the bytes of payload that were read directly into their target. BytesCopied counts the bytes
-	// of payload that were copied to their target from a receive buffer.
+	// plaintext. BytesPlaced counts the bytes of payload that were read directly into their target.
+	// BytesCopied counts the bytes of payload that were copied to their target from a receive buffer.
 	Reads, Writes, BytesPlaced, BytesCopied atomic.Uint64
 	// PackedFrom and PackedTo count the bytes of payload that was sent compressed: PackedFrom
 	// before compression, PackedTo after it.

@@ -190,8 +190,8 @@ func (p *queuePair) runReplying() int {
 	return 1 + p.runOpen()
 }
 
-// refuse ends an attempt because the reply violates the protocol. refuse sends a Terminate, because
-// no other message lets the initiator report the violation.
+// refuse ends an attempt because the reply cannot be accepted. refuse sends a Terminate, because no
+// other message lets the initiator report the reason.
 func (p *queuePair) refuse(err error) {
 	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // if the reply could not be parsed, the offer alone decides
 	p.begin()

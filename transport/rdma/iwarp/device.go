@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Limits of a device. No hardware imposes these limits. They bound the memory of the device.
+// Limits of a device. No hardware imposes these limits. Most of them bound the memory of the device.
 const (
 	messageMax     = 1 << 30 // DDP allows less than 2^32 bytes, but kernels count the bytes in an int
 	requestsMax    = 16384
@@ -40,8 +40,9 @@ const (
 )
 
 // device is an open network interface. A device, like all objects that are made from it, is used
-// only under the lock of its adapter. The exceptions are Attributes, Sleep and Wake, which need no
-// lock, and Register and Deregister of domain, which take the lock themselves.
+// only under the lock of its adapter. The exceptions are Attributes, Sleep, Wake and the Address of a
+// service point, which need no lock, and Register and Deregister of domain, which take the lock
+// themselves.
 type device struct {
 	provider  *Provider
 	adapter   provider.Adapter

@@ -14,16 +14,16 @@
 // # No thread of its own
 //
 // The package starts goroutines only to write a log line and to run a TLS handshake. Each of them ends
-// when this is done. Sockets are non-blocking, and the goroutine that polls the
-// adapter does the work of all connections. Posting a work request tries to write to the socket at once,
-// and Progress of [provider.Device] reads data that has arrived. Progress reads the most recently active
-// sockets without asking epoll, and reads the other sockets when epoll reports them. So a ping-pong over
-// this package makes no more system calls than a ping-pong over raw TCP. An idle caller sleeps on the
-// epoll descriptor.
+// when this is done. Sockets are non-blocking, and the goroutine that polls the adapter does the work of
+// all connections. Posting a Send, Write or Read tries to write to the socket at once, and Progress of
+// [provider.Device] reads data that has arrived. Progress reads the most recently active sockets without
+// asking epoll, and reads the other sockets when epoll reports them. So a ping-pong over this package
+// makes no more system calls than a ping-pong over raw TCP. An idle caller sleeps on the epoll
+// descriptor.
 //
 // # The path of a byte
 //
-// A payload of more than 2 KiB is written from the application's registered memory by
+// In general, a payload of more than 2 KiB is written from the application's registered memory by
 // sendmsg. Just before the call, the CRC of the segment is computed over the same memory. The receiver
 // first reads the headers of the segment, because they say where the payload belongs. One readv then
 // reads the payload into the registered memory, and the headers of the next segment into a staging
@@ -57,10 +57,10 @@
 //
 // # Which side may send
 //
-// The passive side sends nothing before the active side's first FPDU. With revision 2 of MPA the active
-// side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as it has the reply. Therefore
-// consumers do not notice this rule. With revision 1, messages of the passive consumer wait until the
-// active consumer has sent its first message. If a peer connects with revision 2 but without an RTR, as
+// In general, the passive side sends nothing before the active side's first FPDU. With revision 2 of MPA
+// the active side sends a zero-length RDMA Write or Read (the RTR of RFC 6581) as soon as it has the
+// reply. Therefore consumers do not notice this rule. With revision 1, messages of the passive consumer
+// wait until the active consumer has sent its first message. If a peer connects with revision 2 but without an RTR, as
 // the kernel's siw does, the passive side waits for [Config].Pause, in which the peer completes its
 // set-up. It then sends first, because the peer's consumer may be waiting.
 //

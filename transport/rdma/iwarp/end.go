@@ -31,7 +31,7 @@ func (p *queuePair) release() int {
 	return fd
 }
 
-// fail ends an attempt to connect, and reports its failure to the consumer.
+// fail ends an attempt to connect or to accept, and reports its failure to the consumer.
 func (p *queuePair) fail(why provider.Failure, private []byte, err error) {
 	if fd := p.release(); fd >= 0 {
 		reset(fd)
@@ -59,8 +59,8 @@ func (p *queuePair) report(established bool, err error) {
 }
 
 // streamEnded handles the end of the peer's stream. An end between two FPDUs is the orderly end of
-// the connection. This side then also ends its stream, because neither verbs nor siw can use a
-// half-closed connection.
+// an established connection. This side then also ends its stream, because neither verbs nor siw can
+// use a half-closed connection.
 func (p *queuePair) streamEnded() {
 	switch {
 	case p.state == pairStarting:

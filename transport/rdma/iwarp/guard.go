@@ -17,7 +17,7 @@ const (
 	// guardNone accepts everything.
 	guardNone guard = iota
 	// guardSend accepts zero-length Writes and Reads (one of them may be the RTR), a Terminate message,
-	// and one Send. After the Send it changes to guardShut.
+	// and one Send that invalidates no key. After the Send it changes to guardShut.
 	guardSend
 	// guardShut accepts nothing.
 	guardShut

@@ -47,7 +47,7 @@ type queuePair struct {
 	reply   frameReader
 	failure error // the error of connect(2), which runConnecting reports
 	active  bool
-	// nudges is the number of further times that the silence of the peer has an effect (see the
+	// nudges is the number of times that the silence of the peer can still have an effect (see the
 	// method silent).
 	nudges int
 

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// sealedMax is the number of bytes that are encrypted at a time before they are sent: the
-	// maximum length of a TLS record.
+	// sealedMax is the maximum number of bytes that addAll encrypts at a time: the maximum length of
+	// a TLS record.
 	sealedMax = 16 << 10
 	// sealedKeep is the maximum capacity of the ciphertext buffer that a connection keeps when all
 	// ciphertext is sent. When the buffer contains sealedKeep bytes, addAll sends them before it

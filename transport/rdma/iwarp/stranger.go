@@ -59,7 +59,7 @@ func (p *queuePair) await() {
 	}
 }
 
-// stranger counts a dropped connection that does not come from a rank. Only the first such
+// stranger counts a connection that was dropped without an acceptable MPA request. Only the first such
 // connection of a provider is logged, because a port scan must not fill a log.
 func (d *device) stranger(counter *atomic.Uint64, from netip.AddrPort, why string) {
 	counter.Add(1)

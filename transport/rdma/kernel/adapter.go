@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// These interfaces contain those methods of an open device that this package uses. Package uverbs
-// implements them in Go for siw and rxe. Package ibverbs implements them by libibverbs for all
-// other devices and, with Config.Library, also for siw and rxe.
+// These interfaces contain those methods of an open device and of its objects that this package uses.
+// Package uverbs implements them in Go for siw and rxe. Package ibverbs implements them by libibverbs
+// for all other devices and, with Config.Library, also for siw and rxe.
 type (
 	adapter interface {
 		Attributes() (uverbs.Attributes, error)

@@ -1,8 +1,8 @@
 // Package kernel is the provider of RDMA adapters that have a driver in the kernel. It makes
 // connections by rdma_cm, and registers memory and posts requests by uverbs. Package uverbs drives
-// siw (iWARP) and rxe (RoCE v2) in Go, without a library and without C. libibverbs drives all other
-// adapters and, with Config.Library, also siw and rxe. Package ibverbs loads libibverbs at run time,
-// in programs that were built with cgo.
+// siw (iWARP) and rxe (RoCE v2) in Go, without a library and without C, if their drivers have the ABI
+// that package uverbs knows. libibverbs drives all other adapters and, with Config.Library, also siw
+// and rxe. Package ibverbs loads libibverbs at run time, in programs that were built with cgo.
 //
 //	Sends.Next -> SendRequest -> ring in mapped memory -> doorbell
 //	ring of completions -> wr_id -> queue pair, number -> Sends.Done, Receives.Done

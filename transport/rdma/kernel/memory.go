@@ -47,9 +47,8 @@ var rights = [...]struct {
 // Register implements provider.ProtectionDomain. If pinning fails with ENOMEM or EPERM, Register
 // registers the memory for on-demand paging, provided that the device supports on-demand paging and that
 // access does not contain AccessRemoteAtomic (OnDemand does not say whether paged memory can be used for
-// atomics). With
-// on-demand paging, an access to a page that is not resident delays the connection until the page is
-// loaded. If the device refuses paging, too, the Fault is still that of pinning.
+// atomics). With on-demand paging, an access to a page that is not resident delays the connection until the
+// page is loaded. If the device refuses paging, too, the Fault is still that of pinning.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	asked := uverbs.AccessRelaxedOrdering
 	if access&provider.AccessLocalWrite != 0 && d.device.attributes.SinksAreWritable {
@@ -120,8 +119,9 @@ func pinnedMost(driver uverbs.Driver) int {
 // include/linux/proc_ns.h).
 const initialUserNamespace = 0xEFFFFFFD
 
-// inInitialUserNamespace reports whether the process is in the initial user namespace. The capabilities of a process
-// in another user namespace, for example in a rootless container, do not hold for the kernel's check.
+// inInitialUserNamespace returns true if the process is in the initial user namespace, and also if this cannot
+// be determined. The capabilities of a process in another user namespace, for example in a rootless container, do not
+// hold for the kernel's check.
 func inInitialUserNamespace() bool {
 	var s unix.Stat_t
 	return unix.Stat("/proc/self/ns/user", &s) != nil || s.Ino == initialUserNamespace

@@ -120,7 +120,7 @@ var statuses = [...]provider.Status{
 	uverbs.StatusGeneral: provider.StatusTransport,
 }
 
-// statusOf returns the status with which a failed request is reported. s is the status that the
+// statusOf returns the status with which a failed request or receive is reported. s is the status that the
 // device has reported.
 func statusOf(s uverbs.Status) provider.Status {
 	if int(s) < len(statuses) && statuses[s] != provider.StatusSuccess {

@@ -60,8 +60,8 @@ func (d *device) Sleep(until time.Time) {
 		d.deadline = unix.NsecToTimespec(max(time.Until(until), 0).Nanoseconds())
 		timeout = &d.deadline
 	}
-	// The result of the poll is not evaluated, because Progress finds the reason for the end of the
-	// poll.
+	// An error of the poll is ignored, because Sleep may return too early. Progress finds the reason
+	// for the end of the poll.
 	if errno := blocking.Poll(d.sources[:], timeout); errno != 0 {
 		return
 	}
@@ -128,9 +128,9 @@ func (d *device) takeEvents() error {
 	return nil
 }
 
-// fail ends the use of the device after an error of one of its queues or of its events, as all
-// connections share them. The device still exists, unless the error is EIO, which the kernel returns for
-// a removed device. Only the first failure counts.
+// fail ends the use of the device after an error of one of its queues or of its events, because
+// connections share the queues and the events. The device still exists, unless the error is EIO, which
+// the kernel returns for a removed device. Only the first failure counts.
 func (d *device) fail(err error) {
 	if d.failure == nil {
 		d.failure, d.exists = err, !errors.Is(err, unix.EIO)

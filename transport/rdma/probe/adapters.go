@@ -17,7 +17,8 @@ import (
 type Adapter struct {
 	Device
 	// Fabric names the network of the adapter: "roce", "iwarp", "ib-" and the subnet prefix, or "ib"
-	// if the subnet prefix is unknown. Adapters of the same fabric can probably be connected with each other.
+	// if the subnet prefix is unknown. For a device of another kind it is "other transport". Adapters of
+	// the same fabric can probably be connected with each other.
 	Fabric string
 	// Address is the first address of the adapter's interfaces that are up, without link-local
 	// addresses, which have no meaning on other hosts. It is invalid if there is no such address.
@@ -36,11 +37,11 @@ type CPUs interface {
 // Adapters lists the RDMA devices that can probably be used, without opening them. A device can
 // probably be used if rdma_cm makes its connections, and if it has an active port, and an interface
 // that is up and has an address that is not link-local. The devices nearest to the processors that
-// the rank may use come first. The argument named may is the set of these processors. If several devices are nearest, the argument turn, which is
-// the number of the rank on its node, decides which of them comes first. So the ranks of a node use
-// these devices in turn. The second list has a line for each of the other devices, with the reason
-// why it cannot be used. If there are no devices, the second list says so. On a host without RDMA
-// devices, Adapters reads only one directory.
+// the rank may use come first. The argument named may is the set of these processors. If several
+// devices are nearest, the argument turn, which is the number of the rank on its node, decides which of
+// them comes first. So the ranks of a node use these devices in turn. The second list has a line for
+// each of the other devices, with the reason why it cannot be used. If there are no devices, the second
+// list says so. On a host without RDMA devices, Adapters reads only one directory.
 func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) {
 	devices := h.Devices()
 	if len(devices) == 0 {

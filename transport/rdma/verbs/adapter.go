@@ -19,9 +19,10 @@ type Adapter struct {
 	// Close waits for them.
 	registering sync.WaitGroup
 
-	// mu guards the fields below it, and all fields of the objects of the adapter. A consumer may
-	// call this package while it holds locks of its own, so mu comes after them in the lock order.
-	// The provider is called with mu held, except in the cases that package provider names.
+	// mu guards the fields below it, and those fields of the adapter's objects that change and are not
+	// atomic. A consumer may call this package while it holds locks of its own, so mu comes after them
+	// in the lock order. The provider is called with mu held, except in the cases that package provider
+	// names.
 	mu        sync.Mutex
 	regions   map[uint32]*MemoryRegion
 	recent    [recentRegions]*MemoryRegion // the regions that were looked up last, by key

@@ -46,16 +46,16 @@ const (
 	// CompletionThreshold is the default: every completion wakes the goroutines in Wait whose
 	// threshold is reached.
 	CompletionThreshold = provider.CompletionThreshold
-	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose completions are queued but wake no
+	// CompletionUnsignalled allows requests and receives with FlagQuiet. If they succeed, their completions wake no
 	// goroutine. It exists only because the manual pages of uDAPL define it (see doc.go).
 	CompletionUnsignalled = provider.CompletionUnsignalled
 	// CompletionSolicitedWait is for receives only: the completion of a message that was sent with FlagSolicited
-	// wakes waiters, and the completion of any other message does not. If Attributes.HidesFlags is true, every
+	// wakes waiters, and the successful completion of any other message does not. If Attributes.HidesFlags is true, every
 	// message wakes waiters. CompletionSolicitedWait exists only because the manual pages of uDAPL define it (see
 	// doc.go).
 	CompletionSolicitedWait = provider.CompletionSolicitedWait
 )
 
-// DepthDefault as a read depth lets the provider choose the depth. Query of a connected endpoint
+// DepthDefault as a read depth of an endpoint lets the provider choose the depth. Query of a connected endpoint
 // returns the chosen depth. A depth of 0 allows no Reads.
 const DepthDefault = provider.DepthDefault

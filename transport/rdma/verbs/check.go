@@ -26,7 +26,8 @@ func checkEndpoint(e *EndpointAttributes, l *Attributes) error {
 
 // grant lowers the requested attributes to the values that a device grants. The device may grant
 // longer queues than requested, but grant never raises the lengths of queues. The reason is that
-// the consumer has chosen the capacity of its completion queues for the requested lengths.
+// the consumer has chosen the capacity of its completion queues for the requested lengths. If a
+// requested read depth is DepthDefault, grant replaces it by the granted depth.
 func grant(asked, granted *EndpointAttributes) {
 	for _, n := range [][2]*int{
 		{&asked.MaxRequests, &granted.MaxRequests},
@@ -44,7 +45,7 @@ func grant(asked, granted *EndpointAttributes) {
 	}
 }
 
-// check validates the parameters of a connection.
+// check validates the parameters of a connection, except RetryCount, which Accept ignores.
 func (p *ConnParam) check(l *Attributes, dataMax int) error {
 	depth := func(n, limit int) bool { return n >= DepthDefault && n <= limit }
 	if p.RNRRetryCount > retryCountMax || !depth(p.ResponderResources, l.MaxReadsIn) || !depth(p.InitiatorDepth, l.MaxReadsOut) {

@@ -23,11 +23,12 @@ const (
 // Status is the result of a work request.
 type Status = provider.Status
 
-// The statuses. If a request has any status except StatusSuccess, its connection ends or has ended.
+// The statuses. If a work request has any status except StatusSuccess, its connection, or the attempt
+// to connect, ends or has ended.
 const (
 	StatusSuccess = provider.StatusSuccess
-	// StatusFlushed means that the request was not done when the connection ended, or was posted
-	// after the end of the connection.
+	// StatusFlushed means that the request, or an earlier request of the endpoint, was not done when
+	// the connection ended, or that the request was posted after the end of the connection.
 	StatusFlushed = provider.StatusFlushed
 	// StatusLocalLength means that a message was longer than its receive.
 	StatusLocalLength = provider.StatusLocalLength
@@ -58,7 +59,7 @@ type Completion struct {
 	Event *Event
 	// Length is the number of bytes received, sent, written or read.
 	Length int
-	// Invalidated is the local key that the received message has invalidated. It is valid if Flags
+	// Invalidated is the key of this adapter that the received message has invalidated. It is valid if Flags
 	// contains FlagInvalidate.
 	Invalidated uint32
 	// Immediate is the number that the peer sent with FlagImmediate. It is valid if Flags contains

@@ -31,16 +31,17 @@ type CompletionQueue struct {
 	freed bool
 }
 
-// NewCompletionQueue makes a completion queue of the given capacity. The consumer must ensure that
-// at most this number of entries can be outstanding. This number is the sum of the following
-// numbers, each of which counts only if its entries go to this queue:
+// NewCompletionQueue makes a completion queue of the given capacity. The consumer must ensure that no
+// more entries than this can be outstanding. The number of entries that can be outstanding is the sum
+// of the following numbers, each of which counts only if its entries go to this queue:
 //   - MaxRequests and MaxReceives of each endpoint, and three connection events for each endpoint;
 //   - the backlog of each listener;
 //   - the receives of each shared receive queue, and its limit events;
 //   - the events of the adapter (Watch).
 //
 // If the queue has no room for an entry, the entry is lost. The queue and the endpoint of the entry
-// are then dead, and Err returns ErrOverflow.
+// are then dead, and Err returns ErrOverflow. Only a connection request for which the queue has no
+// room is refused instead (ErrBacklogFull).
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	const op = "new completion queue"
 	a.mu.Lock()

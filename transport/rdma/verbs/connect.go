@@ -12,7 +12,8 @@ import (
 // Connect requests a connection to the listener at remote (dat_ep_connect(3DAT), rdma_connect(3)).
 // Connect also resolves the route. The endpoint must be in StateUnconnected. When Connect returns
 // without error, the endpoint is bound to a local port, and in StateActiveConnectionPending until
-// an event follows. Exactly one event follows in the queue EndpointConfig.Connections:
+// an event follows. Unless Free or Adapter.Close ends the attempt, exactly one event follows in the
+// queue EndpointConfig.Connections:
 //
 //	EventEstablished        accepted; the endpoint is connected
 //	EventPeerRejected       the remote consumer rejected the request; the event has its private data
@@ -26,7 +27,7 @@ import (
 // After EventEstablished the endpoint is in StateConnected, after EventBroken in StateError, and
 // after every other event in StateDisconnected.
 //
-// The errors of Connect are ErrInvalidState, ErrInvalidParameter (timeout not positive, private
+// The errors of Connect are ErrInvalidHandle, ErrInvalidState, ErrInvalidParameter (timeout not positive, private
 // data too long, depths or retry counts out of range), ErrModelNotSupported (QoS, multipath),
 // ErrInvalidAddress and ErrInsufficientResources. After an error the endpoint is unchanged, and no
 // event follows.
@@ -43,8 +44,9 @@ func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 }
 
 // DupConnect does the same as Connect, but with the address and the flags of the last Connect of
-// another endpoint (dat_ep_dup_connect(3DAT)). The other endpoint must be connected. DupConnect
-// ignores o.Flags. DupConnect exists only because the manual pages of uDAPL define it (see doc.go).
+// another endpoint (dat_ep_dup_connect(3DAT)). The other endpoint must be connected, and must be the
+// active side of its connection. DupConnect ignores o.Flags. DupConnect exists only because the manual
+// pages of uDAPL define it (see doc.go).
 func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
 	const op = "dup connect"
 	if err := ep.lock(op); err != nil {
@@ -233,7 +235,7 @@ func (ep *Endpoint) report(e *Event) {
 // these cases EventDisconnected follows on this side, except that EventBroken follows if the
 // connection fails before a graceful Disconnect is complete. After the event the endpoint is in
 // StateDisconnected or, if the adapter has failed, in StateError. In StateDisconnected, Disconnect does
-// nothing. Before Connect or Accept, Disconnect fails with ErrInvalidState.
+// nothing. Before Connect or Accept, and in StateError, Disconnect fails with ErrInvalidState.
 func (ep *Endpoint) Disconnect(how CloseFlags) error {
 	const op = "disconnect"
 	if err := ep.lock(op); err != nil {

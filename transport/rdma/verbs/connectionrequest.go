@@ -8,7 +8,7 @@ import (
 )
 
 // ConnectionRequest is a request that has reached a Listener (DAT_CR). At most one Accept or Reject
-// succeeds. Every later call fails with ErrInvalidHandle. If the active side has already ended its
+// succeeds. After that, every call fails with ErrInvalidHandle. If the active side has already ended its
 // attempt, Accept still succeeds, and EventAcceptCompletionError follows. A ConnectionRequest is
 // safe for concurrent use.
 type ConnectionRequest struct {
@@ -40,7 +40,8 @@ type RequestInfo struct {
 	QoS   QoS
 }
 
-// lock acquires the lock of the adapter. It returns an error if the request was already answered.
+// lock acquires the lock of the adapter. If the request is nil or was already answered, lock returns an
+// error and leaves the adapter unlocked.
 func (r *ConnectionRequest) lock(op string) error {
 	if r == nil {
 		return &OpError{Op: op, Fault: ErrInvalidHandle}
@@ -77,11 +78,11 @@ func (r *ConnectionRequest) Query() (RequestInfo, error) {
 // until EventEstablished or EventAcceptCompletionError comes. After EventAcceptCompletionError the
 // endpoint is in StateDisconnected, and its receives are flushed.
 //
-// If p is nil, the answer has no private data. Its depths are the proposed depths, lowered to the
-// endpoint's attributes and the adapter's limits. If a depth in p is DepthDefault, the proposed
-// depth is used and lowered in the same way. If InitiatorDepth is greater than the proposed value,
-// Accept fails with ErrInvalidParameter. If ResponderResources is less than the proposed value, the
-// peer may have only this smaller number of Reads in flight.
+// If p is nil, the answer has no private data and repeats the RNR retry count of the request. Its
+// depths are the proposed depths, lowered to the endpoint's attributes and the adapter's limits. If a
+// depth in p is DepthDefault, the proposed depth is used and lowered in the same way. If InitiatorDepth
+// is greater than the proposed value, Accept fails with ErrInvalidParameter. If ResponderResources is
+// less than the proposed value, the peer may have only this smaller number of Reads in flight.
 //
 // Accept fails with ErrInvalidHandle if ep is nil and the request has no endpoint, or if ep is
 // freed or belongs to another adapter. It fails with ErrInvalidState if ep is not in

@@ -71,8 +71,8 @@ type ConnectOptions struct {
 type CloseFlags uint8
 
 const (
-	// CloseAbrupt flushes the posted requests and receives.
+	// CloseAbrupt ends the connection at once and flushes the posted requests and receives.
 	CloseAbrupt CloseFlags = iota
-	// CloseGraceful waits until the requests that are already posted are complete.
+	// CloseGraceful ends the connection when the requests that are already posted are complete.
 	CloseGraceful
 )

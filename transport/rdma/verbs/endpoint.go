@@ -44,8 +44,8 @@ type Endpoint struct {
 
 	state State
 	// local and remote are the addresses of the two ends. in is the IRD. out is the ORD. in and out
-	// have the requested values until the connection is established. After that they have the final
-	// values.
+	// are DepthDefault before Connect or Accept, have the requested values until the connection is
+	// established, and then have the final values.
 	local, remote netip.AddrPort
 	in, out       int
 	// request is the connection request that carries this endpoint, or nil. listener is the
@@ -78,8 +78,8 @@ const (
 func (s State) transfers() bool { return s == StateConnected || s == StateDisconnectPending }
 
 // NewEndpoint makes an endpoint in StateUnconnected. Its errors are:
-//   - ErrInvalidHandle: if the domain is missing, or if the domain or a queue was freed or belongs
-//     to another adapter;
+//   - ErrInvalidHandle: if the adapter is closed or has failed, if the domain is missing, or if the
+//     domain or a queue was freed or belongs to another adapter;
 //   - ErrModelNotSupported: if the adapter does not have the service or the QoS;
 //   - ErrInvalidParameter: if an attribute is out of range, if the shared receive queue belongs to
 //     another domain, or if streams with these completion flags may not share a queue;
@@ -290,7 +290,7 @@ func (ep *Endpoint) later(what deferral) {
 	ep.deferred |= what
 }
 
-// settle does the actions that upcalls have deferred.
+// settle does the deferred actions.
 func (ep *Endpoint) settle() {
 	what := ep.deferred
 	ep.deferred = 0

@@ -17,8 +17,8 @@ const (
 	ErrInvalidState = provider.ErrInvalidState
 	// ErrInvalidParameter means that an argument, or a combination of arguments, is out of range.
 	ErrInvalidParameter = provider.ErrInvalidParameter
-	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another adapter, or that
-	// the adapter is closed or has failed.
+	// ErrInvalidHandle means that an object is nil, was freed, closed or answered, or belongs to another
+	// adapter, or that the adapter is closed or has failed.
 	ErrInvalidHandle = provider.ErrInvalidHandle
 	// ErrInvalidAddress means that an address cannot be used by this adapter.
 	ErrInvalidAddress = provider.ErrInvalidAddress
@@ -34,7 +34,8 @@ const (
 	ErrPrivilegesViolation = provider.ErrPrivilegesViolation
 )
 
-// The causes of events and of failed calls. Event.Err and OpError.Err hold them.
+// The causes of events and of failed calls. Event.Err and OpError.Err hold them, and
+// CompletionQueue.Err returns some of them.
 var (
 	// ErrBacklogFull means that a listener, or its completion queue, had no room for another
 	// connection request.

@@ -10,8 +10,8 @@ import (
 type EventType uint8
 
 const (
-	// EventConnectionRequest delivers a connection request that has reached a listener to the
-	// consumer.
+	// EventConnectionRequest delivers to the consumer a connection request that has reached a
+	// listener.
 	EventConnectionRequest EventType = iota + 1
 	// EventEstablished reports, on both sides, that the connection is established.
 	EventEstablished
@@ -70,8 +70,8 @@ func (t EventType) String() string {
 	return fmt.Sprintf("EventType(%d)", uint8(t))
 }
 
-// Event is an event of a connection, of a shared receive queue, or of the adapter. It belongs to the
-// consumer that polled it.
+// Event is an event of a connection, of a listener, of a shared receive queue, or of the adapter. It
+// belongs to the consumer that polled it.
 type Event struct {
 	Type EventType
 	// Endpoint is the local endpoint. For EventConnectionRequest it is the endpoint that the

@@ -1,6 +1,6 @@
 package verbs
 
-// feeds counts the event streams that feed a completion queue. It implements the rules of
+// feeds counts the streams (see Stream) that feed a completion queue. It implements the rules of
 // dat_ep_create(3DAT) for the completion flags of streams that share a queue.
 type feeds struct {
 	// receives and requests are the numbers of receive streams and of request streams, for each

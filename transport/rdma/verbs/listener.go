@@ -49,8 +49,8 @@ type Listener struct {
 }
 
 // Listen opens a service point. Its errors are:
-//   - ErrInvalidHandle: if the queue is missing, or if the queue or the endpoint was freed or
-//     belongs to another adapter;
+//   - ErrInvalidHandle: if the adapter is closed or has failed, if the queue is missing, or if the
+//     queue or the endpoint was freed or belongs to another adapter;
 //   - ErrInvalidState: if the endpoint is not in StateUnconnected;
 //   - ErrModelNotSupported: see ListenOptions;
 //   - ErrInvalidParameter: if the backlog is negative, or if the completion flags of streams that

@@ -11,7 +11,7 @@ import (
 // StateConnected and in StateDisconnected. In StateDisconnected the request is flushed at once.
 //
 // A failed post does not affect the connection. The errors of Post are:
-//   - ErrInvalidState: if the endpoint is in another state;
+//   - ErrInvalidState: if the endpoint is in another state (ErrInvalidHandle in StateFreed);
 //   - ErrInsufficientResources: if MaxRequests requests are posted;
 //   - ErrInvalidParameter: for illegal flags, lengths and numbers of segments;
 //   - ErrProtectionViolation and ErrPrivilegesViolation: if local memory may not be used;

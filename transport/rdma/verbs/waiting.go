@@ -40,13 +40,13 @@ type waiter struct {
 }
 
 // Wait blocks until at least threshold entries are queued and at least one of them is an entry that
-// wakes waiters. Two kinds of entries do not wake waiters: entries of successful work with FlagQuiet
-// and, with CompletionSolicitedWait, entries of unsolicited messages. All other entries do. While
-// Wait blocks, it makes progress itself, or another goroutine of the adapter makes progress. If ctx
-// ends or the queue dies before these entries are queued, Wait returns the error of ctx or of the
-// queue (see Err). In this case queued entries stay queued. Wait fails with ErrInvalidParameter if
-// threshold is less than 1 or greater than the capacity of the queue, and with ErrInvalidState if the
-// adapter is attended (Attend).
+// wakes waiters. Two kinds of entries do not wake waiters, provided that their status is StatusSuccess:
+// entries of work with FlagQuiet and, with CompletionSolicitedWait, entries of unsolicited messages. All
+// other entries wake waiters. While Wait blocks, it makes progress itself, or another goroutine of the
+// adapter makes progress. If ctx ends or the queue dies before these entries are queued, Wait returns
+// the error of ctx or of the queue (see Err). In this case queued entries stay queued. Wait fails with
+// ErrInvalidParameter if threshold is less than 1 or greater than the capacity of the queue, and with
+// ErrInvalidState if the adapter is attended (Attend).
 func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	const op = "wait"
 	a := q.adapter
@@ -143,7 +143,7 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 }
 
 // suspend makes w the sleeper and sleeps in the kernel until the given time at the latest. It releases the lock
-// meanwhile. There is no sleeper, and Device.Idle has returned true.
+// meanwhile. The caller has checked that there is no sleeper and that Device.Idle returns true.
 func (a *Adapter) suspend(w *waiter, until time.Time) {
 	a.waiting.sleeper = w
 	a.unlock()

@@ -16,7 +16,7 @@ const (
 	// OpRead reads remote memory into local memory.
 	OpRead = provider.OpRead
 	// OpFetchAdd adds WorkRequest.Swap to 8 bytes of the peer's memory. Their address,
-	// RemoteAddress, must be a multiple of 8. The addition is atomic with respect to all requests
+	// RemoteAddress, must be a multiple of 8. The addition is atomic with respect to all other atomics
 	// that the peer's adapter serves. The request has one segment of 8 bytes, which receives the
 	// value before the addition. The peer's region needs AccessRemoteAtomic. If Attributes.Atomics
 	// is false, the post fails with ErrModelNotSupported.
@@ -135,7 +135,7 @@ type WorkRequest struct {
 	Compare, Swap uint64
 }
 
-// ReceiveRequest is memory for one message of the peer. The regions need
+// ReceiveRequest is memory for one message of the peer. The regions of its segments need
 // AccessLocalWrite.
 type ReceiveRequest struct {
 	// ID is returned in the Completion.

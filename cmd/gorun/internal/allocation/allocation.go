@@ -16,7 +16,7 @@ type Host struct {
 type Allocation struct {
 	Source string   // the scheduler and its name of the job, for messages
 	From   string   // the environment variables that describe the allocation, for messages
-	Hosts  []Host   // in the scheduler's order; nil if File names them, or until Answer sets them
+	Hosts  []Host   // in the scheduler's order; nil if File names them or Pods is set, and until Answer sets them
 	Ranks  int      // number of ranks that the user has asked for, 0 for one per slot
 	File   string   // a file that lists the hosts, "" if Hosts has them
 	Remote []string // the command that starts a process on a host, whose name replaces %h; nil for gorun's default
@@ -52,7 +52,8 @@ var errUnset = errors.New("is not set")
 
 // Find returns the allocation that the environment describes, or nil if it describes none. getenv
 // returns "" for a variable that is not set. The variables of Slurm take precedence over those of a
-// container platform, and these over variables that name a file with hosts. Those of Flux come last.
+// container platform, and these over the variables by which a launcher of MPI finds a file with hosts. Those
+// of Flux come last. If none of these variables is set, but JOB_COMPLETION_INDEX is, Find returns an error.
 func Find(getenv func(string) string) (*Allocation, error) {
 	for _, find := range []func(func(string) string) (*Allocation, error){slurm, pods, hostFile, flux, indexed} {
 		if a, err := find(getenv); a != nil || err != nil {

@@ -12,7 +12,7 @@ const mpiHostFile = "/etc/mpi/hostfile"
 // and Intel MPI.
 var fileVariables = []string{"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}
 
-// hostFile finds a file with hosts whose containers run sshd. The MPI Operator and the trainers of
+// hostFile finds a file with the hosts of a job, which run sshd. The MPI Operator and the trainers of
 // Kubeflow give the launcher's container such a file. They also pass arguments for ssh, in a
 // variable of Open MPI. For Open MPI, a file with the name none means that there is no file.
 func hostFile(getenv func(string) string) (*Allocation, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Environment variables by which the containers of a job find each other. The manifest that
-// gorun -k8s-manifest writes sets them. Kubernetes sets the index of a container in the job,
+// gorun -k8s-manifest writes sets them, except EnvAttempt. Kubernetes sets the index of a container in the job,
 // JOB_COMPLETION_INDEX.
 const (
 	EnvPods       = "GORUN_PODS"        // the number of pods

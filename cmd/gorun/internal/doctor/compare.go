@@ -36,8 +36,8 @@ func compare(hosts []*Host, version string) {
 	}
 }
 
-// width holds an address of the first host that was found in a network. The MTU of that address is compared
-// with the MTU of the other hosts.
+// width holds the first address that was found in a network, and the name of its host. The MTU of that address
+// is compared with the MTUs of all other addresses in the network.
 type width struct {
 	host    string
 	address Address

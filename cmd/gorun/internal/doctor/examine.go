@@ -41,9 +41,9 @@ type Host struct {
 	late    atomic.Bool  // the time for the host has ended, and the command is killed
 }
 
-// Examine examines hosts concurrently and sets their results. It gives up a host if the host's start and report
-// together, or the host's calls, take longer than the duration patience. version is the version of gorun that all hosts
-// should have.
+// Examine examines hosts concurrently and sets their results. It gives up a host if its start, its report and
+// the request for its time together, or its calls, take longer than the duration patience. version is the
+// version of gorun that all hosts should have.
 func Examine(hosts []*Host, version string, patience time.Duration) {
 	each := func(f func(*Host) error) {
 		var all sync.WaitGroup

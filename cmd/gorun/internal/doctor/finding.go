@@ -8,7 +8,8 @@ import (
 // Level is the severity of a finding.
 type Level int
 
-// The levels. A Fail prevents jobs. A Warn makes jobs slower or prevents some jobs.
+// The levels. A fault of level Fail prevents jobs. A fault of level Warn prevents only some jobs, makes jobs
+// slower, or has other consequences, such as wrong times in logs.
 const (
 	OK Level = iota
 	Warn

@@ -18,7 +18,7 @@ const (
 	// callDelay bounds the time to connect and the time to send the message, at both ends. TCP
 	// sends its third SYN after 3 s.
 	callDelay = 5 * time.Second
-	// callersMax is the number of callers that are served concurrently, and of calls that are made
+	// callersMax is the largest number of callers that are served concurrently, and of calls that are made
 	// concurrently.
 	callersMax = 256
 )
@@ -26,7 +26,7 @@ const (
 // received is the answer to a message that has arrived completely.
 const received = "received"
 
-// listener listens at all addresses of a host that -net selects.
+// listener listens at the addresses of this host that -net selects and that other hosts can reach.
 type listener struct {
 	addresses []Address
 	token     []byte
@@ -35,7 +35,7 @@ type listener struct {
 	serving   sync.WaitGroup
 }
 
-// listen starts to listen at the addresses of this host that -net selects. network is the value of -net.
+// listen returns a listener that has begun to listen. network is the value of -net.
 func listen(network string, token []byte) (*listener, error) {
 	l := &listener{token: token, callers: make(chan struct{}, callersMax)}
 	interfaces, err := net.Interfaces()
@@ -143,7 +143,7 @@ func callAll(peers []Peer) []Answer {
 	return answers
 }
 
-// call sends a message to the address in a, waits for the answer, and sets the other fields of a.
+// call sends a message to the address in a, waits for the answer, and sets Err and Stalled of a.
 func call(a *Answer, token []byte) {
 	c, err := net.DialTimeout("tcp", a.Address.At.String(), callDelay)
 	if err != nil {

@@ -23,17 +23,18 @@ type Report struct {
 	Ranks  int `json:"ranks"`
 	Joined int `json:"joined"`
 	Ended  int `json:"ended"`
-	// Generation is the number of the job's generation, counted from 0. A new one begins when lost ranks are started again.
+	// Generation is the number of the job's generation, counted from 0. A new one begins when lost ranks are
+	// started again, or when they begin to wait for a pod.
 	Generation int `json:"generation"`
 	// Doing contains the reports of the ranks that have answered. Silent lists the ranks that have not
 	// answered, for example because a debugger has stopped them.
 	Doing  []bootstrap.Doing `json:"doing"`
 	Silent []int             `json:"silent,omitempty"`
-	// Halted contains the silent ranks whose processes do not run.
+	// Halted contains those of the first 64 silent ranks whose processes do not run.
 	Halted []Halted `json:"halted,omitempty"`
-	// Recorded contains the last operations of silent ranks.
+	// Recorded contains the last operations of the first 64 silent ranks.
 	Recorded []Recorded `json:"recorded,omitempty"`
-	// Counts contains the counters of ranks, without the ranks of a host that does not answer.
+	// Counts contains the counters of joined ranks, without the ranks of a host that does not answer.
 	Counts []Counts `json:"counts,omitempty"`
 	// Log is the log of the rank that the client has requested. It is nil if none was requested, or if
 	// the rank's record is no longer available.

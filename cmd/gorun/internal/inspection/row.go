@@ -99,9 +99,9 @@ func (r *Report) counts() map[int]Counts {
 }
 
 // since sets the rates from two readings of a rank's counters and the seconds between them. If a counter has
-// decreased, the rank has entered the generation in between, and its rates stay Unknown. Waiting is a percentage of the
-// time that has passed on the rank's own clock (Counts.Time). A wait in progress is counted up to that time.
-// The rank sets this clock at least every 750 ms, except while it is stopped.
+// decreased, the rank has entered the generation in between, and its rates stay Unknown. Waiting is a percentage
+// of the time between the two values of Counts.Time. A wait in progress is counted up to Counts.Time, which the
+// rank sets at least every 750 ms, except while it is stopped.
 func (w *Row) since(before, now Counts, seconds float64) {
 	if now.Messages < before.Messages || now.Bytes < before.Bytes || seconds <= 0 {
 		return
@@ -125,7 +125,7 @@ func state(d bootstrap.Doing) string {
 	}
 }
 
-// short formats a number in at most five characters. A number of 1000 or more gets a decimal SI prefix.
+// short formats a number in at most five characters. A number that rounds to 1000 or more gets a decimal SI prefix.
 func short(v float64) string {
 	if v < 0 {
 		return "-"

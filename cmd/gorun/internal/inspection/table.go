@@ -12,7 +12,8 @@ const rowsMax = 30
 
 // Table returns the Facts and the Sentence of the report, and a table of the ranks that have joined. Rates are
 // averages over the time since an earlier report, which is the argument before. They are unknown if before is
-// nil. If more than 30 ranks have joined, the table contains the 30 ranks that wait most, in rank order.
+// nil or of another generation. If more than 30 ranks have joined, the table contains the 30 ranks that wait
+// most, in rank order.
 func (r *Report) Table(before *Report) string {
 	rows := r.Rows(before)
 	shown := min(len(rows), rowsMax)

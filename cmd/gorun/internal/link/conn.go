@@ -82,8 +82,8 @@ func (c *Conn) wake() {
 	}
 }
 
-// Pass queues whole frames that come from another link. If frames is empty, Pass marks the end of the stream
-// by an empty write to out after the queue.
+// Pass queues bytes that come from another link. If the bytes are frames, they must be whole frames. If the
+// slice frames is empty, Pass marks the end of the stream by an empty write to out after the queue.
 func (c *Conn) Pass(frames []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,10 +181,10 @@ const Silence = 4750 * time.Millisecond
 // declared lost. With Silence, one beat is sent every 250 ms.
 const beats = 19
 
-// Watch sends beats until stop is called. It calls lost if no frame has arrived for the time silence while a
-// goroutine was in Receive. While the other side has announced a pause, it does not call lost. Watch ends
-// after the call of lost. It measures silence by counting its own beats instead of reading a clock. The time
-// during which a process was stopped is therefore not counted.
+// Watch sends beats until stop or lost is called. It calls lost if no frame has arrived for the time silence while
+// a goroutine was in Receive. While the other side has announced a pause, it does not call lost. Watch measures
+// silence by counting its own beats instead of reading a clock. The time during which this process was stopped is
+// therefore not counted.
 func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {

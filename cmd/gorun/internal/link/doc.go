@@ -41,6 +41,6 @@
 //
 // A frame consists of the length of kind and body (4 bytes, little endian), the kind (1 byte), the
 // body, and an end of line. Without the end of line, a scheduler that forwards only whole lines
-// would delay the frame. The body of a rare frame is JSON. The body of a frequent one is a [Target] or a
-// number, followed by bytes. A malformed frame causes an error, never a panic or a large allocation.
+// would delay the frame. The body of a rare frame is JSON. Any other body is empty or consists of bytes, in some
+// kinds after a [Target] or numbers. A malformed frame causes an error, never a panic or a large allocation.
 package link

@@ -57,8 +57,8 @@ const (
 	lastBytesMost = 512
 )
 
-// Cut returns the beginning of a line of a rank's last operations that is not longer than a frame may contain. The
-// line must be UTF-8.
+// Cut returns the longest beginning of a line that a frame may contain as a line of a rank's last operations.
+// The line must be UTF-8.
 func Cut(line string) string {
 	if len(line) <= lastBytesMost {
 		return line

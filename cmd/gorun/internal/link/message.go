@@ -173,8 +173,7 @@ type Process struct {
 	Processors []int // the processors that it may use
 }
 
-// check returns an error for an impossible process ID, because the launcher waits for the end of each
-// process.
+// check returns an error if a process ID or the number of a processor is impossible.
 func (s Started) check() error {
 	for _, p := range s.Ranks {
 		if p.PID < 1 {

@@ -7,7 +7,7 @@ import "fmt"
 type Next struct {
 	Generation int
 	Lost       []int  // the ranks that were lost, ascending
-	Cause      Text   // why they were lost
+	Cause      Text   // why one of them was lost
 	Nodes      int    // the number of nodes that have ranks
 	Parts      []Part // the part of each agent, at index Plan.Place
 }

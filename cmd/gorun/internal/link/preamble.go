@@ -20,8 +20,8 @@ const preambleName = "gorun-agent"
 // preambleBytesMax bounds the length of a preamble.
 const preambleBytesMax = 256
 
-// NoiseError is the error for bytes that arrive in place of a preamble (ReadPreamble) or of the answer of the
-// shell to which gorun is copied.
+// NoiseError is the error for bytes that arrive in place of a preamble (ReadPreamble), or in place of the
+// answer of the shell to which gorun is copied.
 type NoiseError struct {
 	// Said holds the first of these bytes.
 	Said []byte

@@ -71,7 +71,8 @@ func processors(machine []Domain) []int {
 	return all
 }
 
-// domainAt returns the index of the domain of a processor. index counts the processors of all domains.
+// domainAt returns the index of the domain that contains a processor. The parameter index is the index of the
+// processor in the result of processors.
 func domainAt(machine []Domain, index int) int {
 	for i, d := range machine {
 		if index < len(d.Processors) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns a text with all hostile characters escaped. Ends of lines and tabs remain. "\r\n" becomes
-// "\n".
+// Text returns a text in which all hostile characters, and all bytes that are not UTF-8, are escaped. Ends of
+// lines, tabs and U+FFFD remain. "\r\n" becomes "\n".
 func Text(text string) string {
 	if !strings.ContainsFunc(text, hostile) {
 		return text

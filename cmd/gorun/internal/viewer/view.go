@@ -59,7 +59,8 @@ func (m Model) View() tea.View {
 	return v
 }
 
-// underlined returns the heading in bold, with the title of the column by which the ranks are sorted underlined.
+// underlined returns the heading in bold. In the heading of the table, the title of the column by which the
+// ranks are sorted is also underlined.
 func (m Model) underlined(heading string) string {
 	title := columns[m.order.by].title
 	if m.opened != none || !strings.Contains(heading, title) {

@@ -4,7 +4,7 @@ import "time"
 
 // Cadence decides how often the kernel is asked for the events of a polled device, because asking
 // costs a system call. A round is one call of Due. While rounds follow each other closely, at
-// least one of Most rounds asks the kernel. While rounds are further apart than Period, each
+// least one of every Most rounds asks the kernel. While rounds are further apart than Period, each
 // round asks the kernel. Rounds may be far apart for an adapter that is polled beside another
 // adapter. When the rounds become rarer, at most glances further rounds do not ask the kernel.
 type Cadence struct {

@@ -46,7 +46,7 @@ type Connection struct {
 	local, remote netip.AddrPort
 	parameters    rdmacm.Parameters
 	contacted     bool
-	// concluded reports that the attempt has an outcome, so that destroying the id does not block.
+	// concluded reports whether the attempt has an outcome. If it has one, destroying the id does not block.
 	concluded bool
 
 	// busy is true while a goroutine executes a command on the id. abandoned tells this goroutine

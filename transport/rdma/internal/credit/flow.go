@@ -54,8 +54,8 @@ func New(slots int) *Flow {
 // Connect starts a connection. The two sides have exchanged records (package negotiation) with their
 // initial numbers. granted is the number of credits that this side grants in its record. The caller
 // has posted granted+Reserve receives. credits is the number of credits that the peer grants in its
-// record, and peerSlots is the number of slots of the peer's Flow. An Update, the first message of
-// the connection, is due at once. Next returns the words of the unacknowledged frames once more.
+// record, and peerSlots is the number of slots of the peer's Flow. From now on an Update is due, until
+// the first call of Update. Next returns the words of the unacknowledged frames once more.
 func (f *Flow) Connect(granted, credits, peerSlots int) {
 	f.out.connect(uint16(clamp(credits)))
 	f.in.connect(uint16(clamp(granted)), uint16(clamp(peerSlots)))

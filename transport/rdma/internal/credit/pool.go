@@ -1,7 +1,7 @@
 package credit
 
 const (
-	// BudgetBytes is the receive memory of a rank with up to budgetPeers peers.
+	// BudgetBytes bounds the receive memory of a rank with up to budgetPeers peers, on one adapter.
 	// Each further peer adds beyondBytes.
 	BudgetBytes = 64 << 20
 	budgetPeers = 1000
@@ -44,8 +44,8 @@ func NewPool(peers, slot, most int) *Pool {
 	return p
 }
 
-// Most returns the largest number of receives that are promised at a time if all peers have one
-// connection.
+// Most returns the largest number of receives that all connections together can have, if each peer has
+// one connection.
 func (p *Pool) Most() int { return p.most }
 
 // Slot returns the size of each receive in bytes, a multiple of 1 KiB. Slot is less than the wanted

@@ -38,7 +38,7 @@ func (t Terms) String() string {
 		t.Depths.IRD, t.Depths.ORD, t.SendCredits, t.ReceiveCredits, t.Slot, crc)
 }
 
-// Request returns the record of a request. The caller sets Incarnation, Attempt and Nonce, and
+// Request returns the record of a request. The caller sets Purpose, Incarnation, Attempt and Nonce, and
 // AppendRequest sets Job and Source. credits is the number of receives granted to the peer.
 func (p *Policy) Request(credits uint16) Record {
 	return Record{Depths: p.Limits.Offer(), Credits: credits, Slot: slotOf(p.Slot), Features: p.Features, Rail: p.Rail}

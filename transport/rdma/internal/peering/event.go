@@ -9,7 +9,7 @@ import (
 
 // Conn identifies one connection of a pair within this process, from its request until it is
 // closed. The Machine numbers the active connections, and the caller numbers the passive
-// connections. No number is used twice.
+// connections. No number is used for two active or for two passive connections.
 type Conn struct {
 	// Active says that this side requested the connection.
 	Active bool

@@ -145,7 +145,7 @@ const stopMin = time.Second
 // wake detects by a late Step that this process was stopped, or did not get a processor, while it
 // waited for a connection. The duration of the stop is not counted against the peer, because the
 // peer may have answered in the meantime. So wake adds the lateness to since and giveUp, leaves
-// time for at least one more attempt, and counts the attempts that find that nothing listens anew.
+// time for at least one more attempt, and sets the number of attempts that found that nothing listens to 0.
 func (m *Machine) wake(now time.Duration) {
 	at, ok := m.Deadline()
 	if late := now - at; ok && m.wanted && late > stopMin {
@@ -197,8 +197,8 @@ func (m *Machine) tick(now time.Duration, out []Action) []Action {
 	return m.missed(now, ErrTimeout, contact, out)
 }
 
-// shutdown begins the end of this side: orderly with a BYE if a connection is in use,
-// otherwise at once.
+// shutdown begins the end of this side. If a connection is in use, shutdown sends a BYE. If a connection
+// is in the phase closing, this side ends when the connection has ended. Otherwise this side ends at once.
 func (m *Machine) shutdown(now time.Duration, out []Action) []Action {
 	if m.ending {
 		return out

@@ -37,7 +37,7 @@
 // returns. The operation does not wait for the Event. Only Connect on siw, and Destroy, can block (see
 // ID). An Event shares no memory with the channel.
 //
-// One goroutine may read an event while another one destroys its id. Therefore an event of a
+// One goroutine may read an event while another one destroys the id of the event. But an event of a
 // destroyed id must not reach the program. librdmacm solves this problem by a count: it defers the
 // end of an id until the program has acknowledged each event that the kernel has reported for the
 // id. This package uses the uids instead. A uid is the number that the program gives to an id. The

@@ -119,7 +119,7 @@ func (id *ID) Listen(backlog int) error {
 
 // Connect sends the connection request (rdma_connect(3)). One of the events ConnectResponse,
 // Established, Rejected, Unreachable and ConnectError follows. On iWARP p has to name the
-// queue pair, because the kernel itself changes its state. The driver siw makes the TCP connection
+// queue pair, because the kernel itself changes the state of the queue pair. The driver siw makes the TCP connection
 // during the call: Connect waits for the connection, and returns its error.
 func (id *ID) Connect(p *Parameters) error {
 	body := words(make([]byte, connectSize))

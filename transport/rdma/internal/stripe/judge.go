@@ -20,8 +20,8 @@ type Judge struct {
 	carried         [paths]int
 	// both is true while both connections are in use, and false while the main connection is used
 	// alone. settled is true if the Judge has chosen the faster alternative, and false during a
-	// trial. The next skip bytes that complete are not measured, and the left bytes that complete
-	// after them are measured. Then the Judge makes its next decision.
+	// trial. skip is the number of bytes that have to complete before the measurement begins. left is
+	// the number of bytes to measure after that. Then the Judge makes its next decision.
 	both, settled bool
 	skip, left    int
 	// rest is the length of the next period without a trial, in units of the length of a trial.

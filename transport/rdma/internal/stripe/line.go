@@ -27,7 +27,8 @@ func (l *Line) Want() bool {
 	return true
 }
 
-// Idle reports whether there is no connection and no request for one.
+// Idle reports whether there is no connection, no request for one, and no lost connection whose end the
+// owner still has to close.
 func (l *Line) Idle() bool { return l.state == lineNone }
 
 // Up reports whether the connection carries parts.
@@ -88,7 +89,7 @@ const (
 	KeyAsked
 	// KeyKnown means that the key is known, and valid on the rail of the side connection.
 	KeyKnown
-	// KeyNone means that the owner's memory has no key on the adapter of the side connection. The
-	// transfer uses only the main connection.
+	// KeyNone means that this rank's memory or the owner's memory has no key on the adapter of the side
+	// connection. The transfer uses only the main connection.
 	KeyNone
 )

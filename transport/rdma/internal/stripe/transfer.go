@@ -22,8 +22,8 @@ type Transfer struct {
 	// size is the number of bytes of the transfer. The bytes from the offset next on have never
 	// been posted.
 	size, next int
-	// again contains the parts before the offset next that are to be posted again. held contains the
-	// parts that wait until Release moves them to the field again.
+	// again contains the parts before the offset next that are to be posted once more. held contains the
+	// parts of a Put that have to wait: Release moves them from the field held to the field again.
 	again, held []Part
 	lists       [paths]list
 }

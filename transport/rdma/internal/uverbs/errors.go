@@ -34,7 +34,7 @@ type Error struct {
 	Err error
 }
 
-// Error implements error. The kernel's text of EAGAIN says nothing of a limit.
+// Error implements error. For EAGAIN it adds that a limit is reached, because the kernel's text does not say so.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("uverbs: %s, device %s: %v", e.Op, e.Device, e.Err)
 	if errors.Is(e.Err, unix.EAGAIN) {

@@ -111,8 +111,8 @@ const (
 )
 
 // PostSends posts requests in order and starts them. It returns the number of posted requests. If
-// some requests were not posted, the error is ErrFull or ErrRequest. If the kernel returns another
-// error, the posted requests are not started. The next PostSends that posts a request starts them.
+// some requests were not posted, the error is ErrFull or ErrRequest. If the doorbell fails with an
+// error of the kernel, the posted requests are not started. The next PostSends that posts a request starts them.
 func (q *QueuePair) PostSends(list []SendRequest) (int, error) {
 	n, err := q.sends.post(list)
 	if n > 0 {

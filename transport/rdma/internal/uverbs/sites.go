@@ -84,8 +84,8 @@ type Site struct {
 	Version2 []netip.Addr
 }
 
-// Sites lists the sites of the device by port: d.Interface, those of the GIDs, those of IP over
-// InfiniBand.
+// Sites lists the sites of the device by port. They are d.Interface on port 1, the interfaces of the GIDs, and
+// the interfaces of IP over InfiniBand.
 func (d *Device) Sites() []Site { return sites(os.DirFS("/"), d) }
 
 func sites(root fs.FS, d *Device) []Site {

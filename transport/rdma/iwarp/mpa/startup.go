@@ -38,7 +38,7 @@ type Frame struct {
 	// Markers, CRC, Reject and Enhanced are the flags M, C, R and S.
 	Markers, CRC, Reject, Enhanced bool
 	// Kin in a request (bit 0x01) asks whether the peer runs this module. Kin in a reply (bit 0x02
-	// without 0x01) says that the peer runs this module. The RFC requires that reserved bits are
+	// without 0x01) says that the sender of the reply runs this module. The RFC requires that reserved bits are
 	// sent as zero and ignored on receipt. So a peer of another implementation ignores the question
 	// and usually replies with zeros. A peer that echoes the bits, such as the kernel's siw, replies
 	// with 0x01, which is not a positive answer. A request of another implementation does not

@@ -15,8 +15,9 @@
 //	Send+SE+Inv    0x6     untagged  0      both
 //	Terminate      0x7     untagged  2      see Terminate
 //
-// The opcodes of RFC 7306 (immediate data and atomics, 0x8 to 0xb) are not implemented. If a segment arrives with one of these opcodes, or with an opcode that no RFC
-// defines, this side sends the Terminate message for an unexpected opcode.
+// The opcodes of RFC 7306 (immediate data and atomics, 0x8 to 0xb) are not implemented. If a segment
+// arrives with one of these opcodes, or with an opcode that no RFC defines, this side sends the
+// Terminate message for an unexpected opcode.
 //
 // # Reads
 //

@@ -34,15 +34,15 @@ const (
 	// CompletionThreshold is the default: every completion wakes the goroutines in Wait whose
 	// threshold is reached.
 	CompletionThreshold CompletionFlags = iota
-	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
+	// CompletionUnsignalled allows requests and receives with FlagQuiet. If they succeed, their
 	// completions are queued but wake no goroutine.
 	CompletionUnsignalled
-	// CompletionSolicitedWait is for receives only: the completion of a message wakes waiters only
-	// if the message was sent with FlagSolicited.
+	// CompletionSolicitedWait is for receives only: a successful completion wakes waiters only
+	// if the message was sent with FlagSolicited, or if Attributes.HidesFlags is true.
 	CompletionSolicitedWait
 )
 
-// DepthDefault as a read depth lets the provider choose the depth. Query of a connected endpoint
+// DepthDefault as a read depth of an endpoint lets the provider choose the depth. Query of a connected endpoint
 // returns the chosen depth. A depth of 0 allows no Reads.
 const DepthDefault = -1
 
@@ -121,7 +121,7 @@ type Attributes struct {
 	// MinRNRTimer is the delay before the retry of a message that has found no receive. It is 0 if
 	// WaitsForReceive is false.
 	MinRNRTimer time.Duration
-	// ActiveSpeaksFirst is true if messages of the passive side are held back until the first
+	// ActiveSpeaksFirst is true if messages of the passive side may be held back until the first
 	// message of the active side has arrived (iWARP, RFC 5044 section 7.1.2).
 	ActiveSpeaksFirst bool
 	// Transport is free text for people: "MPA rev 2 over TCP", ...

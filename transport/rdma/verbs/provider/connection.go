@@ -49,7 +49,7 @@ type Explainer interface {
 type QueuePair interface {
 	// Connect begins the active side of a connection and returns at once. The result is the local
 	// address, which may be incomplete. The outcome is a call of Upcalls.Established or
-	// Upcalls.Failed, from within Connect or later. An error (ErrInvalidAddress,
+	// Upcalls.Failed, from within Connect or later. An error (for example ErrInvalidAddress or
 	// ErrInsufficientResources) means that nothing has begun and no upcall follows. p and its
 	// PrivateData are valid only during the call. Package verbs implements the consumer's timeout,
 	// by a call of Abort.

@@ -40,12 +40,12 @@
 //
 // # Locking
 //
-// An adapter has one lock. All methods are called with the lock held, except methods whose comment
-// says otherwise. [Progress].Sleep is called without the lock. Register and Deregister of a
-// [ProtectionDomain] are also called without the lock, because pinning memory is slow. Methods
-// called with the lock held do not block. Upcalls are made with the lock held, from within a method
-// of the provider, and do not call the provider back. A provider therefore needs neither a lock nor
-// a goroutine.
+// An adapter has one lock. All methods of a Device and of its objects are called with the lock held,
+// except methods whose comment says otherwise. [Progress].Sleep is called without the lock. Register
+// and Deregister of a [ProtectionDomain] are also called without the lock, because pinning memory is
+// slow. Methods called with the lock held do not block, except for a short, bounded time. Upcalls are
+// made with the lock held, from within a method of the provider, and do not call the provider back. A
+// provider therefore needs neither a lock nor a goroutine.
 //
 // # Out of scope
 //

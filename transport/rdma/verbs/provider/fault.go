@@ -15,8 +15,8 @@ const (
 	ErrInvalidState Fault = iota + 1
 	// ErrInvalidParameter means that an argument, or a combination of arguments, is out of range.
 	ErrInvalidParameter
-	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another adapter, or that
-	// the adapter is closed or has failed.
+	// ErrInvalidHandle means that an object is nil, was freed, closed or answered, or belongs to another
+	// adapter, or that the adapter is closed or has failed.
 	ErrInvalidHandle
 	// ErrInvalidAddress means that an address cannot be used by this adapter.
 	ErrInvalidAddress

@@ -19,7 +19,7 @@ type Provider interface {
 
 // Adapter is the interface by which a Device uses the verbs.Adapter to which it belongs.
 type Adapter interface {
-	// Locker is the adapter's lock. Only Register and Deregister take the lock, because they are
+	// Locker is the adapter's lock. Only Register and Deregister may take the lock, because they are
 	// called without it. They hold the lock only while they use data that other methods also use.
 	sync.Locker
 	// Happened reports an event of the device as a whole. It is called with the lock held, from within
@@ -29,7 +29,7 @@ type Adapter interface {
 
 // Device is an open interface adapter.
 //
-// An error that one of its methods returns is a Fault or wraps a Fault. An error without a Fault
+// An error that one of its methods returns should be a Fault or wrap a Fault. An error without a Fault
 // counts as ErrInsufficientResources. Package verbs checks the arguments against Attributes before
 // it calls a method.
 type Device interface {
@@ -42,7 +42,8 @@ type Device interface {
 	NewSharedReceiveQueue(SharedReceiveConfig) (SharedReceiveQueue, error)
 	// NewQueuePair makes a queue pair for one endpoint and one connection, and returns the attributes
 	// that it grants: the numbers of requests, receives and segments, MaxInline, and the read depths.
-	// For each attribute, the endpoint gets the smaller of the requested value and the granted value.
+	// For each attribute, the endpoint gets the smaller of the requested value and the granted value. A
+	// requested read depth of DepthDefault counts as the granted depth.
 	NewQueuePair(QueuePairConfig) (QueuePair, EndpointAttributes, error)
 	// Listen opens a service point. Later calls of Progress report its requests.
 	Listen(ServicePointConfig) (ServicePoint, error)

@@ -50,14 +50,14 @@ type Receives interface {
 	// At returns the endpoint's own receive with this number. The receive must be taken and not
 	// done.
 	At(number uint64) *Receive
-	// Deliver does the same as Next and Done together, for a message without flags. r is the receive
-	// that Peek has returned, or a receive of the shared receive queue.
+	// Deliver reports that a message without flags is complete in r. r is a receive of the shared
+	// receive queue, or the receive that Peek has returned. In the second case, Deliver also takes r.
 	Deliver(r *Receive, length int)
 	// Done reports that a message is complete in r. r is a receive that was taken, or a receive of
 	// the shared receive queue. An endpoint's own receives must be done in the order of Next.
 	Done(r *Receive, a Arrival)
-	// Fail reports that a message could not be received into r. Upcalls.Broken follows.
-	// StatusFlushed means that the connection ended while the message was arriving. When a queue
+	// Fail reports that a message could not be received into r. Unless s is StatusFlushed,
+	// Upcalls.Broken follows. StatusFlushed means that the connection ended before r was done. When a queue
 	// pair ends, it may have taken receives of a shared receive queue that are not done. The
 	// provider reports these receives with StatusFlushed. It reports them before the upcall that
 	// reports the end, or within Abort. Package verbs itself flushes an endpoint's own receives.

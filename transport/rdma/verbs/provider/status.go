@@ -5,7 +5,8 @@ import "fmt"
 // Status is the result of a work request.
 type Status uint8
 
-// The statuses. If a request has any status except StatusSuccess, its connection ends or has ended.
+// The statuses. If a work request has any status except StatusSuccess, its connection, or the attempt
+// to connect, ends or has ended.
 const (
 	StatusSuccess Status = iota
 	// StatusFlushed is the status of work that was not done when the connection ended, and of work

@@ -67,7 +67,7 @@ type Scene struct {
 	Remote  netip.AddrPort
 	Adapter *verbs.Adapter
 	QoS     verbs.QoS
-	// Cut breaks the connection of an endpoint so that both ends see it fail.
+	// Cut breaks the connection of an endpoint of the active side, so that both ends see it fail.
 	Cut func(ep *verbs.Endpoint)
 	// Happen makes the device of an adapter of the harness report an event.
 	Happen func(a *verbs.Adapter, e provider.Event)

@@ -174,7 +174,7 @@ func (n *Network) dial(p *pair, remote netip.AddrPort, proposal provider.Proposa
 	}
 }
 
-// broke makes a connection fail at both ends. local is the address of one of its ends.
+// broke makes a connection fail at both ends. local is the address of its active end.
 func (n *Network) broke(local netip.AddrPort) {
 	n.mu.Lock()
 	p := n.pairs[local]

@@ -1,4 +1,4 @@
-//go:build race
+//go:build !(amd64 || arm64) || race
 
 package processor
 
