@@ -139,7 +139,7 @@ func compare(ctx context.Context, o *options) error {
 		err := c.carryOut(ctx, o, &p)
 		switch {
 		case err == nil:
-		case err == errLimit:
+		case errors.Is(err, errLimit):
 			c.log.Printf("part %s: %v; -resume measures what is missing", p.name, err)
 		case errors.Is(err, errHosts) && len(o.part) > 1:
 			c.log.Printf("%v: no part %s", err, p.name)
@@ -157,7 +157,7 @@ func compare(ctx context.Context, o *options) error {
 var errLimit = errors.New("the time of -for is over")
 
 // carryOut builds the programs of one comparison, runs the measurements and writes the results. whole is the plan
-// before -only restricted it. If only -for has ended the comparison, the error is errLimit itself.
+// before -only restricted it. If -for has ended the comparison, the error is errLimit.
 func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err error) {
 	if o.resume {
 		if err := c.resume(o.out); err != nil {
@@ -179,7 +179,7 @@ func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err
 	return c.conclude(o, whole, c.run(ctx))
 }
 
-// conclude writes the results after run has returned stopped. It returns stopped and the error of writing.
+// conclude writes the results after run has returned stopped. It returns stopped, or the error of writing.
 func (c *comparison) conclude(o *options, whole *plan, stopped error) error {
 	if o.resume {
 		c.plan = *whole // the report also has the stored results of the rows that were not selected
@@ -188,7 +188,7 @@ func (c *comparison) conclude(o *options, whole *plan, stopped error) error {
 		return stopped // results of an interrupted run do not replace complete ones
 	}
 	if err := c.report(o.out); err != nil {
-		return errors.Join(err, stopped)
+		return err
 	}
 	return stopped
 }

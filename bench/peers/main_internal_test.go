@@ -135,8 +135,7 @@ func TestOSUPlan(t *testing.T) {
 }
 
 // TestEndOfTheTime checks that a run that was stopped, by -for or by another end of the context, writes the stored
-// results again and returns the cause. The error is errLimit itself if -for has stopped the run, because compare
-// distinguishes it by that.
+// results again and returns the cause.
 func TestEndOfTheTime(t *testing.T) {
 	for _, cause := range []error{errLimit, errors.New("interrupted")} {
 		o := &options{resume: true, out: t.TempDir()}
