@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -36,11 +35,6 @@ func (j *job) settle(r *rank) {
 
 // shutRead makes reads from a socket return the data that has arrived, and then the end of the stream.
 func shutRead(f *os.File) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Control(func(fd uintptr) { failed = unix.Shutdown(int(fd), unix.SHUT_RD) })
-	return errors.Join(err, failed)
+	_, err := control(f, func(fd int) (int, error) { return 0, unix.Shutdown(fd, unix.SHUT_RD) })
+	return err
 }

@@ -151,15 +151,17 @@ func (f *Fake) Sleeper(rank int) transport.Sleeper { return f.ranks[rank].sleepe
 func (f *Fake) Arena(rank int) transport.Arena { return f.ranks[rank].arena }
 
 // Kill ends a rank as a crash does, and marks it down at every other rank, as a node agent does. After Kill,
-// the dead rank's own transport behaves as after its Close. Kill may be called from any goroutine.
+// the dead rank's own transport behaves as after its Close, except that its first Close returns nil. Kill may be
+// called from any goroutine.
 func (f *Fake) Kill(rank int, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ranks[rank].closed = true
-	f.ranks[rank].wake()
-	for _, t := range f.ranks {
-		if t.rank != rank {
-			t.markDown(rank, cause)
+	t := f.ranks[rank]
+	t.closed, t.killed = true, t.killed || !t.closed
+	t.wake()
+	for _, other := range f.ranks {
+		if other.rank != rank {
+			other.markDown(rank, cause)
 		}
 	}
 }

@@ -52,6 +52,7 @@ type fakeTransport struct {
 	payload []byte
 	armed   bool
 	closed  bool
+	killed  bool // Fake.Kill has closed the transport, and Close was not called yet
 }
 
 var _ transport.Transport = (*fakeTransport)(nil)
@@ -151,6 +152,10 @@ func (t *fakeTransport) Close() error {
 	defer t.guard.leave(guardIdle)
 	t.fabric.mu.Lock()
 	defer t.fabric.mu.Unlock()
+	if t.killed {
+		t.killed = false
+		return nil
+	}
 	if t.closed {
 		return t.fail("close", -1, transport.ErrClosed)
 	}

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -58,9 +57,7 @@ func newWorldOf(tb testing.TB, n int, o transporttest.FakeOptions, start bool, c
 		w.engines = append(w.engines, e)
 		tb.Cleanup(func() {
 			require.NoError(tb, e.Close())
-			if err := tr.Close(); !errors.Is(err, transport.ErrClosed) { // Fake.Kill has closed it
-				require.NoError(tb, err)
-			}
+			require.NoError(tb, tr.Close())
 		})
 	}
 	return w
