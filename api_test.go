@@ -32,18 +32,15 @@ func TestAPI(t *testing.T) {
 		got := exported(t, dir)
 		name := filepath.Join("testdata", "api", strings.ReplaceAll(dir, "/", "_")+".txt")
 		if *update {
-			if err := os.WriteFile(name, got, 0o644); err != nil {
+			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Equal(got, want) {
+		want := read(t, name)
+		if got == want {
 			continue
 		}
-		old, now := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
+		old, now := strings.Split(want, "\n"), strings.Split(got, "\n")
 		for _, line := range old {
 			if !slices.Contains(now, line) {
 				t.Errorf("%s: gone: %s", dir, line)
@@ -60,7 +57,7 @@ func TestAPI(t *testing.T) {
 
 // exported returns the exported API of a package of this tree on Linux. The declarations are sorted. Each
 // declaration begins on a new line, and its further lines are indented.
-func exported(t *testing.T, dir string) []byte {
+func exported(t *testing.T, dir string) string {
 	t.Helper()
 	files, p := documented(t, dir)
 	var all []string
@@ -96,7 +93,7 @@ func exported(t *testing.T, dir string) []byte {
 		}
 	}
 	slices.Sort(all)
-	return []byte(strings.Join(all, "\n") + "\n")
+	return strings.Join(all, "\n") + "\n"
 }
 
 // documented parses a package for linux/amd64 and returns its documentation. The files are parsed

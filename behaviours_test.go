@@ -3,7 +3,6 @@ package gorun_test
 import (
 	"go/ast"
 	"go/token"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -58,12 +57,8 @@ func testComments(t *testing.T) map[string]string {
 // TestBehavioursAreProved checks that every behaviour of the page has a test whose comment names the origin
 // of the behaviour. It also checks that the page lists every origin that the comment of a test names.
 func TestBehavioursAreProved(t *testing.T) {
-	page, err := os.ReadFile(behavioursPage)
-	if err != nil {
-		t.Fatal(err)
-	}
 	comments, listed, rows := testComments(t), map[string]bool{}, 0
-	before, _, _ := strings.Cut(string(page), byWay)
+	before, _, _ := strings.Cut(read(t, behavioursPage), byWay)
 	for i, line := range strings.Split(before, "\n") {
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| behaviour ") {
 			continue
@@ -100,11 +95,7 @@ func TestBehavioursAreProved(t *testing.T) {
 // either a test, or a reason that the page explains. The test must exist, and the names of its subtests must
 // occur as strings in the source of the tests.
 func TestBehavioursByWay(t *testing.T) {
-	page, err := os.ReadFile(behavioursPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, part, _ := strings.Cut(string(page), byWay)
+	_, part, _ := strings.Cut(read(t, behavioursPage), byWay)
 	part, _, _ = strings.Cut(part, "\n## ")
 	reasons, used := map[string]bool{}, map[string]bool{}
 	for _, m := range wayReason.FindAllStringSubmatch(part, -1) {
@@ -166,16 +157,11 @@ func stringsOfTests(t *testing.T) func(text string) bool {
 		})
 	}
 	return func(text string) bool {
-		before, way, spaced := cutLast(text, " ")
-		return all[text] || spaced && all[strings.TrimSuffix(before, ",")] && (way == "auto" || way == "rdma")
+		for _, way := range []string{" auto", " rdma"} {
+			if before, ok := strings.CutSuffix(text, way); ok && all[strings.TrimSuffix(before, ",")] {
+				return true
+			}
+		}
+		return all[text]
 	}
-}
-
-// cutLast does the same as strings.Cut, but cuts at the last separator.
-func cutLast(text, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(text, separator)
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+len(separator):], true
 }

@@ -2,7 +2,6 @@ package gorun_test
 
 import (
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ var imports = map[string][]string{
 	"runtime/internal/cost":     {}, // contains only benchmarks
 	"runtime/internal/value":    {"runtime/internal/layout"},
 	"runtime": {
-		"internal/affinity", "internal/callsite", "internal/flight", "internal/goroutine", "internal/hugepages", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "internal/toggle", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/affinity", "internal/callsite", "internal/flight", "internal/goroutine", "internal/hugepages", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "internal/ranges", "internal/toggle", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 
@@ -147,7 +146,7 @@ var imports = map[string][]string{
 		"runtime", "runtime/checkpoint", "collectives", "bench/internal/osu", "bench/internal/npb",
 	},
 	"bench/adapters": {"transport/rdma/kernel", "transport/rdma/probe", "transport/rdma/verbs", "golang.org/x/sys/unix"},
-	"bench/launch":   {"internal/testbed/launch", "internal/testbed/nscluster"},
+	"bench/launch":   {"bench/internal/stage", "internal/testbed/launch", "internal/testbed/nscluster"},
 	"bench/survive":  {"runtime", "collectives", "bench/internal/osu", "internal/testbed/launch", "internal/testbed/nscluster"},
 	"bench/actors": {
 		"runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor",
@@ -158,7 +157,7 @@ var imports = map[string][]string{
 		"google.golang.org/protobuf/types/known/wrapperspb",
 	},
 	"bench/peers/netrpc": {},
-	"bench/peers":        {"bench/internal/distance", "internal/testbed/launch", "internal/testbed/nscluster", "bench/peers/internal/chart"}, // a module of its own
+	"bench/peers":        {"bench/internal/distance", "bench/internal/stage", "internal/testbed/launch", "internal/testbed/nscluster", "bench/peers/internal/chart"}, // a module of its own
 	"bench/peers/internal/chart": {
 		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
 		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",
@@ -167,6 +166,7 @@ var imports = map[string][]string{
 	"bench/internal/distance": {"golang.org/x/sys/unix"},
 	"bench/internal/osu":      {"runtime", "collectives"},
 	"bench/internal/npb":      {"runtime", "runtime/checkpoint", "collectives", "bench/internal/npb/row"},
+	"bench/internal/stage":    {},
 	"bench/internal/npb/row":  {"golang.org/x/sys/cpu"},
 
 	"internal/mutation":        {"internal/mutation/breaks"},
@@ -295,11 +295,7 @@ func TestImportTable(t *testing.T) {
 // TestLayersAreWhole checks that the section Layers of the architecture names every package, by its path or by the
 // last element of its path. Packages below internal/testbed and internal/mutation are named by these two.
 func TestLayersAreWhole(t *testing.T) {
-	page, err := os.ReadFile("docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(page), "\n## Layers\n")
+	_, section, _ := strings.Cut(read(t, "docs/architecture.md"), "\n## Layers\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for dir := range imports {
 		switch top, _, _ := strings.Cut(dir, "/"); {

@@ -20,11 +20,7 @@ func TestLinksOfPages(t *testing.T) {
 		if path.Ext(name) != ".md" {
 			return
 		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
 			if strings.Contains(m[1], "://") {
 				continue // the target is not a file of the tree
 			}
@@ -52,11 +48,7 @@ func TestLinksOfPages(t *testing.T) {
 // lower case, dashes for spaces, no punctuation.
 func hasHeading(t *testing.T, page, anchor string) bool {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(read(t, page)) {
 		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
 		if !ok || !strings.HasPrefix(line, "#") {
 			continue
@@ -79,17 +71,14 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 
 // TestExamplesAreListed checks that the page of the examples lists every example.
 func TestExamplesAreListed(t *testing.T) {
-	page, err := os.ReadFile("examples/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "examples/README.md")
 	all, err := filepath.Glob("examples/*/main.go")
 	if err != nil || len(all) == 0 {
 		t.Fatal(all, err)
 	}
 	for _, file := range all {
 		name := path.Base(path.Dir(filepath.ToSlash(file)))
-		if !strings.Contains(string(page), "]("+name+"/main.go)") {
+		if !strings.Contains(page, "]("+name+"/main.go)") {
 			t.Errorf("examples/README.md does not list %s", name)
 		}
 	}
@@ -97,11 +86,7 @@ func TestExamplesAreListed(t *testing.T) {
 
 // TestWorkflowRunsTheCheck checks that the GitHub workflow runs the same script as developers run, .ci/run.
 func TestWorkflowRunsTheCheck(t *testing.T) {
-	text, err := os.ReadFile(".github/workflows/ci.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "\n      - run: .ci/run\n") {
+	if !strings.Contains(read(t, ".github/workflows/ci.yml"), "\n      - run: .ci/run\n") {
 		t.Error("the workflow does not run .ci/run")
 	}
 	if st, err := os.Stat(".ci/run"); err != nil || st.Mode()&0o111 == 0 {
@@ -112,11 +97,7 @@ func TestWorkflowRunsTheCheck(t *testing.T) {
 // TestTagsOfTheChangelog checks that the head of the changelog names the tag of every entry of the section
 // Unreleased.
 func TestTagsOfTheChangelog(t *testing.T) {
-	text, err := os.ReadFile("CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, _ := strings.Cut(string(text), "\n## Unreleased\n")
+	head, rest, _ := strings.Cut(read(t, "CHANGELOG.md"), "\n## Unreleased\n")
 	section, _, _ := strings.Cut(rest, "\n## ")
 	for line := range strings.Lines(section) {
 		entry, ok := strings.CutPrefix(line, "- ")

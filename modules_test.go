@@ -1,7 +1,6 @@
 package gorun_test
 
 import (
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -36,13 +35,10 @@ func TestModules(t *testing.T) {
 			return
 		}
 		found++
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := read(t, name)
 		dir := path.Dir(name)
 		var direct []string
-		for _, m := range requirement.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range requirement.FindAllStringSubmatch(text, -1) {
 			if m[2] == "" {
 				direct = append(direct, m[1])
 			}
@@ -51,7 +47,7 @@ func TestModules(t *testing.T) {
 			t.Errorf("%s asks for %v; the table says %v", name, direct, want)
 		}
 		if slices.Contains(direct, module) {
-			r := replacement.FindStringSubmatch(string(text))
+			r := replacement.FindStringSubmatch(text)
 			if r == nil || path.Join(dir, r[1]) != "." {
 				t.Errorf("%s does not take gorun from this tree: %v", name, r)
 			}

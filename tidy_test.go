@@ -87,6 +87,16 @@ func walk(t *testing.T, visit func(name string)) {
 	}
 }
 
+// read returns the text of a file of the tree.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // sources returns every Go file of the tree, testdata included.
 func sources(t *testing.T) []*source {
 	t.Helper()
@@ -95,10 +105,7 @@ func sources(t *testing.T) []*source {
 		if path.Ext(name) != ".go" {
 			return
 		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := []byte(read(t, name))
 		files := token.NewFileSet()
 		syntax, err := parser.ParseFile(files, name, text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
@@ -209,14 +216,11 @@ func TestText(t *testing.T) {
 		if !slices.Contains(kinds, path.Ext(name)) {
 			return
 		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.IndexByte(text, 0) >= 0 {
+		text := read(t, name)
+		if strings.Contains(text, "\x00") {
 			return // a binary file
 		}
-		for i, line := range strings.Split(string(text), "\n") {
+		for i, line := range strings.Split(text, "\n") {
 			if found := unwanted.FindString(line); found != "" {
 				t.Errorf("%s:%d: %q has no place in the tree", name, i+1, strings.TrimSpace(found))
 			}

@@ -26,7 +26,7 @@ const timeout = 2 * time.Minute
 var (
 	programs = []string{
 		"adapters", "allall", "allocations", "arrival", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect",
-		"handover", "latency", "loss", "memory", "messagerate", "npb", "overlap", "simulate", "stall", "startup", "survive", "tune",
+		"handover", "latency", "loss", "memory", "messagerate", "npb", "overlap", "rawtcp", "simulate", "stall", "startup", "survive", "tune",
 	}
 	bin string
 )
@@ -109,6 +109,9 @@ func TestTables(t *testing.T) {
 		{"arrival", 3, []string{"arrival"}, []int{8}, false},
 		{"arrival beside a dialogue", 3, []string{"arrival", "-busy", "1"}, []int{8}, false},
 		{"arrival beside a flood", 4, []string{"arrival", "-busy", "64"}, []int{8}, false},
+		{"arrival beside messages that find no room at the end", 3, []string{"arrival", "-busy", "100000"}, []int{8}, false},
+		{"raw TCP", 2, []string{"rawtcp", "-m", "1,8,100000,4M"}, []int{1, 8, 100_000, 4 << 20}, false},
+		{"raw TCP in one direction", 2, []string{"rawtcp", "-stream", "-m", "1,8,100000,4M"}, []int{1, 8, 100_000, 4 << 20}, false},
 		{"blocked", 2, []string{"blocked", "-for", "20ms"}, []int{8}, true},
 		{"memory", 4, []string{"memory"}, []int{0}, false},
 		{"memory after an all-to-all", 4, []string{"memory", "-alltoall", "-shared"}, []int{0}, false},
@@ -141,6 +144,12 @@ func requireRows(t *testing.T, text string, np int, sizes []int, zero bool) {
 			require.Positive(t, row.Values[0])
 		}
 	}
+}
+
+// TestRawTCP checks which figures rawtcp prints, and that it does without a warm-up.
+func TestRawTCP(t *testing.T) {
+	require.Regexp(t, `(?m)^# Size +Latency \(us\)\n8 +\d+\.\d+$`, run(t, 2, "rawtcp", "-m", "8", "-i", "3", "-x", "0"))
+	require.Regexp(t, `(?m)^# Size +Bandwidth \(MB/s\)\n8 +\d+\.\d+$`, run(t, 2, "rawtcp", "-m", "8", "-i", "3", "-x", "0", "-stream"))
 }
 
 func TestCollectives(t *testing.T) {
@@ -249,6 +258,9 @@ func TestRefusals(t *testing.T) {
 		{2, "latency -type string", `"string"`},
 		{2, "computing -for 0", "-for 0s: rank 1 must compute for some time"},
 		{2, "latency -m 9:1", "empty"},
+		{1, "rawtcp -m 8", "two ranks"},
+		{3, "rawtcp -m 8", "two ranks"},
+		{2, "rawtcp -m 0", "no messages of 0 bytes"},
 		{1, "latency -speed 9", "latency: flag provided but not defined: -speed (-h lists the flags)\n"},
 	} {
 		command := strings.Fields(tc.command)

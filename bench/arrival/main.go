@@ -78,7 +78,8 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 		return nil, err
 	}
 	times := make([]time.Duration, 0, n)
-	for of := 0; len(times) < n; {
+	of := 0 // number of messages of rank 1 since the last answer
+	for len(times) < n {
 		status, err := runtime.Recv(c, word[:], runtime.AnySource, runtime.AnyTag)
 		switch {
 		case err != nil:
@@ -94,16 +95,15 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 			}
 		}
 	}
-	return times, finish(c)
-}
-
-// finish ends the program of rank 1. Rank 0 does not receive the last messages of rank 1. Their number is at
-// most the value of -busy.
-func finish(c *runtime.Comm) error {
 	if *busy == 0 {
-		return nil
+		return times, nil
 	}
-	return answer(c, 0)
+	for ; of < *busy; of++ { // rank 1 may wait for room, and comes to the answer only after these messages
+		if _, err := runtime.Recv(c, word[:], 1, tagBusy); err != nil {
+			return nil, err
+		}
+	}
+	return times, answer(c, 0)
 }
 
 // answer sends a word to rank 1. The word 1 makes rank 1 continue, and the word 0 makes rank 1 end.

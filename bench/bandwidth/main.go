@@ -34,7 +34,7 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 		send, recv = recv, send
 	}
 	return table.Rows(func(size int) ([]float64, error) {
-		took, err := stream.RunSize(o, size, send, recv)
+		took, err := stream.Run(o, size, send, recv)
 		return []float64{osu.MBps(size, stream.Windows, took)}, err
 	})
 }

@@ -21,17 +21,13 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	if err != nil || c.Rank() > 1 {
 		return err
 	}
-	s, err := osu.Slice[T](w, o, osu.Count[T](o.Largest()))
-	if err != nil {
-		return err
-	}
-	r, err := osu.Slice[T](w, o, len(s))
+	s, r, err := osu.Slices[T](w, o)
 	if err != nil {
 		return err
 	}
 	stream := osu.Stream[T]{Comm: c, Peer: 1 - c.Rank()}
 	return table.Rows(func(size int) ([]float64, error) {
-		took, err := stream.RunSize(o, size, s, r)
+		took, err := stream.Run(o, size, s, r)
 		return []float64{2 * osu.MBps(size, stream.Windows, took)}, err
 	})
 }

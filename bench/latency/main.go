@@ -50,11 +50,7 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	if err := hear(c); err != nil {
 		return err
 	}
-	s, err := osu.Slice[T](w, o, osu.Count[T](o.Largest()))
-	if err != nil {
-		return err
-	}
-	r, err := osu.Slice[T](w, o, len(s))
+	s, r, err := osu.Slices[T](w, o)
 	if err != nil {
 		return err
 	}
@@ -74,7 +70,7 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 		}
 		latency, err := osu.PingPong(c, peer, first, s[:n], r[:n], timed, warmup)
 		if err == nil && *pairs {
-			latency, err = mean(c, latency)
+			return osu.Means(c, latency)
 		}
 		return []float64{latency}, err
 	})
@@ -82,13 +78,6 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	return dismiss(c)
-}
-
-// mean returns the mean of the values of all ranks.
-func mean(c *runtime.Comm, mine float64) (float64, error) {
-	sum := make([]float64, 1)
-	err := collectives.AllReduce(c, []float64{mine}, sum, collectives.Sum)
-	return sum[0] / float64(c.Size()), err
 }
 
 // beHeard runs in the ranks that do not measure. If -heard includes the rank, beHeard sends a

@@ -20,6 +20,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/gorun-hpc/gorun/bench/internal/stage"
 )
 
 // options contains the flags of the command line.
@@ -64,11 +66,11 @@ func (o *options) run(ctx context.Context) error {
 		if os.Geteuid() != 0 {
 			return errors.New("without -host, the hosts are namespaces of this machine, which only root can create")
 		}
-		t := &stage{}
-		defer t.end()
-		if s, err = t.hosts(o.count); err != nil {
+		t, err := stage.Open(func(t *stage.Stage) { s = emulated(t, o.count) })
+		if err != nil {
 			return err
 		}
+		defer func() { _ = t.Close() }() // hosts that stay do not change the figures
 	}
 	systems, err := build(ctx, dir)
 	if err != nil {

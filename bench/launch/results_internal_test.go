@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,18 +39,18 @@ func TestCases(t *testing.T) {
 	}}
 	all := cases([]system{bare, y}, s, 2)
 	require.Len(t, all, 3, "ssh alone has no barrier")
-	require.Equal(t, []string{"sh", "-c", "for h in a b; do ssh -x -T -oBatchMode=yes $h true & done; wait"}, all[0].line)
+	require.Equal(t, []string{"sh", "-c", "for h in a b; do ssh -x -T -oBatchMode=yes $h true & all=\"$all $!\"; done; for p in $all; do wait $p || exit; done"}, all[0].line)
 	require.Equal(t, []string{"a:2,b:2", "true"}, all[1].line)
 	require.Equal(t, []string{"a:2,b:2", "/startup"}, all[2].line)
 }
 
-// TestStage checks that, if the hosts cannot be made, the stage ends everything that it has started.
-func TestStage(t *testing.T) {
-	var st stage
-	ended := 0
-	st.Cleanup(func() { ended++ })
-	_, err := st.hosts(1000)
-	require.Error(t, err)
-	st.end()
-	require.Equal(t, 1, ended)
+// TestSSHThatFails checks that ssh alone counts as failed if one of the hosts cannot be reached.
+func TestSSHThatFails(t *testing.T) {
+	rsh := filepath.Join(t.TempDir(), "rsh")
+	require.NoError(t, os.WriteFile(rsh, []byte("#!/bin/sh\n[ \"$4\" != b ]\n"), 0o755))
+	for hosts, failed := range map[string]int{"a c": 0, "a b c": 1} {
+		r, s := results{}, site{hosts: strings.Fields(hosts), rsh: rsh}
+		r.measure(t.Context(), s, cases([]system{bare}, s, 1)[0])
+		require.Equal(t, failed, r[0].failed, hosts)
+	}
 }

@@ -26,9 +26,10 @@ type job struct {
 	line, env       []string
 }
 
-// bare is ssh without a launcher. It opens one connection to each host, all at the same time.
+// bare is ssh without a launcher. It opens one connection to each host, all at the same time. It fails if one of them
+// fails.
 var bare = system{name: "ssh", line: func(s site, _ int, program string) []string {
-	return []string{"sh", "-c", "for h in " + strings.Join(s.hosts, " ") + "; do " + s.rsh + " -x -T -oBatchMode=yes $h " + program + " & done; wait"}
+	return []string{"sh", "-c", "for h in " + strings.Join(s.hosts, " ") + "; do " + s.rsh + " -x -T -oBatchMode=yes $h " + program + " & all=\"$all $!\"; done; for p in $all; do wait $p || exit; done"}
 }}
 
 // with returns the names of the hosts, separated by commas. The string after follows each name.

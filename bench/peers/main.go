@@ -168,7 +168,7 @@ func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err
 		if c.ranksOn, err = openHosts(c.hosts); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, c.ranksOn.close()) }()
+		defer func() { err = errors.Join(err, c.ranksOn.Close()) }()
 	}
 	if err := c.build(ctx, o.ucx); err != nil {
 		return err

@@ -30,7 +30,6 @@ type measurement struct {
 	alone     bool     // only gorun runs the measurement
 	named     bool     // the output has lines "name value unit"; each line has its own key, see keyOf
 	partners  []string // the other systems that take part, nil: all
-	times     int      // maximum number of rounds, 0: all
 	peers     int      // maximum number of rounds of the peers, 0: all
 	timeout   time.Duration
 }

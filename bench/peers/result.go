@@ -75,16 +75,17 @@ func (r *result) fail(measurement, system string, err error) {
 
 // median returns the median of the values of all rounds, and whether there is at least one value.
 func (r *result) median(measurement, system string, size int) (float64, bool) {
-	samples := slices.Clone(r.Samples[measurement][system][size])
+	samples := r.Samples[measurement][system][size]
 	if len(samples) == 0 {
 		return 0, false
 	}
-	slices.Sort(samples)
-	middle := len(samples) / 2
-	if len(samples)%2 == 1 {
-		return samples[middle], true
-	}
-	return (samples[middle-1] + samples[middle]) / 2, true
+	return median(samples), true
+}
+
+// median returns the median of values, of which there is at least one.
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
 // stored reads a result that write has stored.

@@ -56,8 +56,6 @@ func (c *comparison) due(m *measurement, s *system, round int) bool {
 		return false
 	case !ours && m.partners != nil && !slices.Contains(m.partners, s.name):
 		return false
-	case m.times > 0 && round >= m.times:
-		return false
 	case c.result.rounds(m.key, s.name) > round: // done in an earlier run of this program
 		return false
 	case m.peers > 0 && !ours && round >= m.peers:

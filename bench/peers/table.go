@@ -186,10 +186,8 @@ func summary(lines []line) string {
 	if len(ratios) == 0 {
 		return ""
 	}
-	slices.Sort(ratios)
-	median := (ratios[(len(ratios)-1)/2] + ratios[len(ratios)/2]) / 2
 	return fmt.Sprintf("%d rows, of which %d miss the bar. Median of the ratios, inverted where higher is better: %s.\n",
-		len(ratios), below, number(median, true))
+		len(ratios), below, number(median(ratios), true))
 }
 
 // curveText returns a table in Markdown with the medians and the extremes of the points of a curve. It

@@ -35,11 +35,7 @@ func run(w *runtime.World, o *osu.Options) error {
 		return fmt.Errorf("-for %v is no time to work", *work)
 	}
 	c := w.Comm()
-	mine, err := osu.Slice[byte](w, o, o.Largest())
-	if err != nil {
-		return err
-	}
-	theirs, err := osu.Slice[byte](w, o, o.Largest())
+	mine, theirs, err := osu.Slices[byte](w, o)
 	if err != nil {
 		return err
 	}
@@ -59,11 +55,7 @@ func run(w *runtime.World, o *osu.Options) error {
 				total += took
 			}
 		}
-		stretch := []float64{float64(total) / float64(timed) / float64(shortest)}
-		if err := collectives.AllReduce(c, stretch, stretch, collectives.Sum); err != nil {
-			return nil, err
-		}
-		return []float64{stretch[0] / float64(c.Size())}, nil
+		return osu.Means(c, float64(total)/float64(timed)/float64(shortest))
 	})
 }
 

@@ -10,14 +10,8 @@ var collectiveArguments = []program{
 	{name: "root that does not exist", finds: `root 2, but the ranks are 0 to 1`, run: func(c *runtime.Comm) error {
 		return collectives.Bcast(c, one(), c.Size())
 	}},
-	{name: "negative root", finds: `root -1, but the ranks are 0 to 1`, run: func(c *runtime.Comm) error {
-		return collectives.Reduce(c, one(), room(1), collectives.Sum, -1)
-	}},
 	{name: "room for too little at the root of gather", finds: `recv holds 3 elements, not 4`, run: func(c *runtime.Comm) error {
 		return collectives.Gather(c, room(2), room(3), 0)
-	}},
-	{name: "buffer of allgather of the wrong length", finds: `recv holds 3 elements, not 4`, run: func(c *runtime.Comm) error {
-		return collectives.AllGather(c, room(2), room(3))
 	}},
 	{name: "operator that does not fit the elements", finds: `operator does not fit the element type`, run: func(c *runtime.Comm) error {
 		return collectives.AllReduce(c, []float64{1}, make([]float64, 1), collectives.BXor)
@@ -60,9 +54,6 @@ var collectiveMatching = []program{
 	{name: "roots that differ", ranks: 3, finds: `different collective operations`, run: func(c *runtime.Comm) error {
 		return collectives.Bcast(c, one(), c.Rank()%2)
 	}},
-	{name: "root of reduce is the own rank", ranks: 3, finds: `different collective operations`, run: func(c *runtime.Comm) error {
-		return collectives.Reduce(c, one(), room(1), collectives.Sum, c.Rank())
-	}},
 	{name: "operators that differ", ranks: 3, finds: `different collective operations`, run: func(c *runtime.Comm) error {
 		op := collectives.Sum
 		if c.Rank() == 1 {
@@ -86,9 +77,6 @@ var collectiveMatching = []program{
 	}},
 	{name: "counts that only two ranks know differ", finds: `buffer has the wrong length`, run: func(c *runtime.Comm) error {
 		return collectives.AllToAllV(c, room(4), []int{2, 2}, nil, room(4), []int{1 + c.Rank(), 1 + c.Rank()}, nil)
-	}},
-	{name: "scan of another length", ranks: 3, finds: `different collective operations`, run: func(c *runtime.Comm) error {
-		return collectives.Scan(c, room(1+c.Rank()), room(1+c.Rank()), collectives.Sum)
 	}},
 	{name: "last collective of one rank differs", ranks: 3, finds: `different collective operations`, run: func(c *runtime.Comm) error {
 		if err := collectives.Barrier(c); err != nil {
@@ -142,20 +130,6 @@ var collectiveOrdering = []program{
 		}
 		return collectives.Gather(c, one(), nil, 0)
 	}},
-	{name: "one barrier too many", ranks: 3, finds: `deadlock`, run: func(c *runtime.Comm) error {
-		for range 1 + c.Rank()/2 {
-			if err := collectives.Barrier(c); err != nil {
-				return err
-			}
-		}
-		return nil
-	}},
-	{name: "collective of even ranks", ranks: 4, finds: `deadlock`, run: func(c *runtime.Comm) error {
-		if c.Rank()%2 == 0 {
-			return collectives.AllReduce(c, one(), room(1), collectives.Sum)
-		}
-		return nil
-	}},
 	{name: "two collectives in another order", finds: `different collective operations`, run: func(c *runtime.Comm) error {
 		if c.Rank() == 0 {
 			if err := collectives.Bcast(c, one(), 0); err != nil {
@@ -193,11 +167,8 @@ var collectiveOrdering = []program{
 		return part.Close()
 	}},
 	{name: "collective on a communicator that is closed", finds: `communicator was closed`, run: func(c *runtime.Comm) error {
-		dup, err := c.Dup()
+		dup, err := closedDup(c)
 		if err != nil {
-			return err
-		}
-		if err := dup.Close(); err != nil {
 			return err
 		}
 		return collectives.Barrier(dup)

@@ -176,18 +176,6 @@ var ordering = []program{
 		}
 		return runtime.Send(c, one(), 1-c.Rank(), 7)
 	}},
-	{name: "ring of receives", ranks: 4, finds: `deadlock`, run: func(c *runtime.Comm) error {
-		if _, err := runtime.Recv(c, room(1), (c.Rank()+3)%4, 7); err != nil {
-			return err
-		}
-		return runtime.Send(c, one(), (c.Rank()+1)%4, 7)
-	}},
-	{name: "both send first", finds: `deadlock`, run: func(c *runtime.Comm) error {
-		if err := runtime.Send(c, one(), 1-c.Rank(), 7); err != nil {
-			return err
-		}
-		return failure(runtime.Recv(c, room(1), 1-c.Rank(), 7))
-	}},
 	{name: "both send a padded structure first", finds: `deadlock`, run: func(c *runtime.Comm) error {
 		if err := runtime.Send(c, make([]padded, 1), 1-c.Rank(), 7); err != nil {
 			return err

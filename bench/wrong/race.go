@@ -30,11 +30,7 @@ var races = []program{
 	}},
 	{name: "first of two messages decides", ranks: 3, finds: `could have matched`, run: func(c *runtime.Comm) error {
 		if c.Rank() > 0 {
-			r := runtime.Isend(c, []int{c.Rank()}, 0, 7)
-			if err := collectives.Barrier(c); err != nil {
-				return err
-			}
-			return failure(r.Wait())
+			return sendBeforeBarrier(c, []int{c.Rank()})
 		}
 		if err := collectives.Barrier(c); err != nil {
 			return err
@@ -47,11 +43,7 @@ var races = []program{
 	}},
 	{name: "any rank first, then one by name", ranks: 3, finds: `could have matched`, run: func(c *runtime.Comm) error {
 		if c.Rank() > 0 {
-			r := runtime.Isend(c, []int{c.Rank()}, 0, 7)
-			if err := collectives.Barrier(c); err != nil {
-				return err
-			}
-			return failure(r.Wait())
+			return sendBeforeBarrier(c, []int{c.Rank()})
 		}
 		if err := collectives.Barrier(c); err != nil {
 			return err
@@ -64,17 +56,9 @@ var races = []program{
 	{name: "types of two senders differ", ranks: 3, finds: `could have matched`, run: func(c *runtime.Comm) error {
 		switch c.Rank() {
 		case 1:
-			r := runtime.Isend(c, one(), 0, 7)
-			if err := collectives.Barrier(c); err != nil {
-				return err
-			}
-			return failure(r.Wait())
+			return sendBeforeBarrier(c, one())
 		case 2:
-			r := runtime.Isend(c, []float64{1}, 0, 7)
-			if err := collectives.Barrier(c); err != nil {
-				return err
-			}
-			return failure(r.Wait())
+			return sendBeforeBarrier(c, []float64{1})
 		}
 		if err := collectives.Barrier(c); err != nil {
 			return err
@@ -84,4 +68,13 @@ var races = []program{
 		}
 		return failure(runtime.Recv(c, make([]float64, 1), runtime.AnySource, 7))
 	}},
+}
+
+// sendBeforeBarrier sends elements to rank 0. The send is posted when rank 0 leaves its barrier.
+func sendBeforeBarrier[T any](c *runtime.Comm, elements []T) error {
+	r := runtime.Isend(c, elements, 0, 7)
+	if err := collectives.Barrier(c); err != nil {
+		return err
+	}
+	return failure(r.Wait())
 }

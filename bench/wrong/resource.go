@@ -56,11 +56,8 @@ var resources = []program{
 		return failure(runtime.NewShared(c, 64))
 	}},
 	{name: "communicator closed twice", finds: `communicator was closed`, run: func(c *runtime.Comm) error {
-		dup, err := c.Dup()
+		dup, err := closedDup(c)
 		if err != nil {
-			return err
-		}
-		if err := dup.Close(); err != nil {
 			return err
 		}
 		return dup.Close()
@@ -69,11 +66,8 @@ var resources = []program{
 		return c.Close()
 	}},
 	{name: "send on a communicator that is closed", finds: `communicator was closed`, run: func(c *runtime.Comm) error {
-		dup, err := c.Dup()
+		dup, err := closedDup(c)
 		if err != nil {
-			return err
-		}
-		if err := dup.Close(); err != nil {
 			return err
 		}
 		return runtime.Send(dup, one(), 1-c.Rank(), 7)
@@ -90,38 +84,16 @@ var resources = []program{
 		return failure(r.Wait())
 	}},
 	{name: "Buffer used after it was given away", finds: `does not belong to the caller`, run: func(c *runtime.Comm) error {
-		if c.Rank() == 1 {
-			m, err := runtime.RecvMessage(c, 0, 7)
-			if err != nil {
-				return err
-			}
-			m.Close()
-			return nil
-		}
-		b, err := runtime.Alloc[int](c.World(), 1)
-		if err != nil {
-			return err
-		}
-		if err := runtime.SendBuffer[int](c, b, 1, 7); err != nil {
+		b, err := givenAway(c)
+		if err != nil || c.Rank() == 1 {
 			return err
 		}
 		runtime.View[int](b)[0] = 1
 		return nil
 	}},
 	{name: "Buffer given away twice", finds: `does not belong to the caller`, run: func(c *runtime.Comm) error {
-		if c.Rank() == 1 {
-			m, err := runtime.RecvMessage(c, 0, 7)
-			if err != nil {
-				return err
-			}
-			m.Close()
-			return nil
-		}
-		b, err := runtime.Alloc[int](c.World(), 1)
-		if err != nil {
-			return err
-		}
-		if err := runtime.SendBuffer[int](c, b, 1, 7); err != nil {
+		b, err := givenAway(c)
+		if err != nil || c.Rank() == 1 {
 			return err
 		}
 		return runtime.SendBuffer[int](c, b, 1, 7)
@@ -144,4 +116,29 @@ var resources = []program{
 		}
 		return collectives.Barrier(c)
 	}},
+}
+
+// closedDup returns a communicator that is closed.
+func closedDup(c *runtime.Comm) (*runtime.Comm, error) {
+	dup, err := c.Dup()
+	if err != nil {
+		return nil, err
+	}
+	return dup, dup.Close()
+}
+
+// givenAway returns a Buffer of rank 0 that it has given to rank 1, which has closed it.
+func givenAway(c *runtime.Comm) (*runtime.Buffer, error) {
+	if c.Rank() == 1 {
+		m, err := runtime.RecvMessage(c, 0, 7)
+		if err == nil {
+			m.Close()
+		}
+		return nil, err
+	}
+	b, err := runtime.Alloc[int](c.World(), 1)
+	if err != nil {
+		return nil, err
+	}
+	return b, runtime.SendBuffer[int](c, b, 1, 7)
 }

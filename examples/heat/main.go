@@ -80,6 +80,9 @@ func field() (image.Image, error) {
 
 // run does the iterations. If there is a checkpoint, it does only the iterations after the checkpoint.
 func (b *block) run(store *checkpoint.Store) error {
+	if b.plate.Dx() < b.cols || b.plate.Dy() < b.rows { // a block without cells would not pass on the cells of its neighbours
+		return fmt.Errorf("-plate: %d by %d pixels are too few for a grid of %d by %d ranks", b.plate.Dx(), b.plate.Dy(), b.cols, b.rows)
+	}
 	done, _, err := store.Restore(b.comm, checkpoint.Slice(b.cells))
 	if err == nil {
 		err = b.rewind(done)

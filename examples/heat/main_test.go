@@ -69,6 +69,18 @@ func TestFramesHaveAPlaceFirst(t *testing.T) {
 	require.Contains(t, errors, "-out: mkdir "+file+": not a directory")
 }
 
+// TestPlateSmallerThanTheGrid checks that a plate with fewer columns of pixels than the grid has columns of ranks is
+// refused.
+func TestPlateSmallerThanTheGrid(t *testing.T) {
+	var picture bytes.Buffer
+	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))))
+	plate := filepath.Join(t.TempDir(), "plate.png")
+	require.NoError(t, os.WriteFile(plate, picture.Bytes(), 0o644))
+	require.Contains(t, launch.Example(t, 4, "-plate", plate, "-steps", "1"), "step 1 of 1")
+	_, errors := launch.ExampleEnds(t, 1, 7, nil, "-plate", plate, "-steps", "1")
+	require.Contains(t, errors, "-plate: 4 by 4 pixels are too few for a grid of 7 by 1 ranks")
+}
+
 // requireFrame compares a picture that has a number of colours with temperatures.
 func requireFrame(t *testing.T, want [][]float64, img image.Image, colours int) {
 	t.Helper()

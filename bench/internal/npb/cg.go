@@ -3,9 +3,7 @@ package npb
 import (
 	"fmt"
 	"math"
-	"time"
 
-	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
@@ -57,15 +55,11 @@ func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(it
 			return nil, err
 		}
 	}
-	if err := collectives.Barrier(c); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	zeta, err := s.solve(first, problem.iterations, store, saved)
-	if err != nil {
-		return nil, err
-	}
-	took, err := slowest(c, time.Since(start))
+	var zeta float64
+	took, err := timed(c, func() (err error) {
+		zeta, err = s.solve(first, problem.iterations, store, saved)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

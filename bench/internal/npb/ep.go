@@ -3,7 +3,6 @@ package npb
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
@@ -50,19 +49,14 @@ func EP(c *runtime.Comm, class Class) (*Report, error) {
 		return nil, fmt.Errorf("npb: EP class %s has %d batches, too few for %d ranks", class, batches, c.Size())
 	}
 	first, last := share(batches, c.Rank(), c.Size())
-	if err := collectives.Barrier(c); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	var mine epSums
-	for batch := first; batch < last; batch++ {
-		mine.addBatch(batch)
-	}
-	sum, err := epTotal(c, &mine)
-	if err != nil {
-		return nil, err
-	}
-	took, err := slowest(c, time.Since(start))
+	var mine, sum epSums
+	took, err := timed(c, func() (err error) {
+		for batch := first; batch < last; batch++ {
+			mine.addBatch(batch)
+		}
+		sum, err = epTotal(c, &mine)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

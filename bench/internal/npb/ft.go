@@ -3,9 +3,7 @@ package npb
 import (
 	"fmt"
 	"math"
-	"time"
 
-	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -64,15 +62,11 @@ func FT(c *runtime.Comm, class Class) (*Report, error) {
 	if err := s.analyse(); err != nil {
 		return nil, err
 	}
-	if err := collectives.Barrier(c); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	sums, err := s.solve()
-	if err != nil {
-		return nil, err
-	}
-	took, err := slowest(c, time.Since(start))
+	var sums []complex128
+	took, err := timed(c, func() (err error) {
+		sums, err = s.solve()
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package npb
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
@@ -79,16 +78,17 @@ func IS(c *runtime.Comm, class Class) (*Report, error) {
 	if _, err := k.rank(1); err != nil {
 		return nil, err
 	}
-	start := time.Now()
 	var passed int64
-	for it := 1; it <= isIterations; it++ {
-		n, err := k.rank(it)
-		if err != nil {
-			return nil, err
+	took, err := timed(c, func() error {
+		for it := 1; it <= isIterations; it++ {
+			n, err := k.rank(it)
+			if err != nil {
+				return err
+			}
+			passed += int64(n)
 		}
-		passed += int64(n)
-	}
-	took, err := slowest(c, time.Since(start))
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}

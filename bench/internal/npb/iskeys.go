@@ -26,7 +26,7 @@ type keys struct {
 	sorted         []int32          // the elements of mine, ordered by their bucket
 
 	sends, receives []int32 // the number of keys to send to and to receive from each rank
-	arrived         []int32 // memory for the keys that arrive from other ranks
+	arrived         []int32 // the keys that have arrived from other ranks
 	own             []int32 // the part of sorted with the keys that this rank owns
 	requests        []runtime.Request
 
@@ -142,9 +142,10 @@ func (k *keys) exchange() error {
 			total += int(n)
 		}
 	}
-	if len(k.arrived) < total {
+	if cap(k.arrived) < total {
 		k.arrived = make([]int32, total+total/8)
 	}
+	k.arrived = k.arrived[:total]
 	k.requests = k.requests[:0]
 	at := 0
 	for from, n := range k.receives {
@@ -164,9 +165,7 @@ func (k *keys) exchange() error {
 	if err := runtime.WaitAll(k.requests); err != nil {
 		return err
 	}
-	k.arrived = k.arrived[:total]
 	k.count(k.arrived)
-	k.arrived = k.arrived[:cap(k.arrived)]
 	return nil
 }
 

@@ -2,9 +2,7 @@ package npb
 
 import (
 	"fmt"
-	"time"
 
-	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -73,20 +71,16 @@ func LU(c *runtime.Comm, class Class) (*Report, error) {
 	if err := f.start(); err != nil {
 		return nil, err
 	}
-	if err := collectives.Barrier(c); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	for range problem.steps {
-		if err := f.step(); err != nil {
-			return nil, err
+	var residual cell
+	took, err := timed(c, func() (err error) {
+		for range problem.steps {
+			if err := f.step(); err != nil {
+				return err
+			}
 		}
-	}
-	residual, err := f.norm(f.squares())
-	if err != nil {
-		return nil, err
-	}
-	took, err := slowest(c, time.Since(start))
+		residual, err = f.norm(f.squares())
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package npb_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,24 +75,6 @@ func TestMatrixEqualsDefinition(t *testing.T) {
 func TestMatrixClassS(t *testing.T) {
 	m := npb.NewMatrix(1400, 7, 10, npb.Block{LastRow: 1400, LastCol: 1400})
 	require.Len(t, m.Value, 78148)
-}
-
-func TestMultiplyEqualsPlainSum(t *testing.T) {
-	const n = 150
-	m := npb.NewMatrix(n, 5, 7, npb.Block{LastRow: n, LastCol: n})
-	random := rand.New(rand.NewPCG(1, 2))
-	x, got := make([]float64, n), make([]float64, n)
-	for i := range x {
-		x[i] = random.Float64() - 0.5
-	}
-	m.Multiply(got, x)
-	for i := range n {
-		sum := 0.0
-		for k := m.Start[i]; k < m.Start[i+1]; k++ {
-			sum += m.Value[k] * x[m.Column[k]]
-		}
-		require.InDelta(t, sum, got[i], 1e-12)
-	}
 }
 
 func BenchmarkMultiplyClassA(b *testing.B) {

@@ -3,7 +3,6 @@ package npb
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 	"github.com/gorun-hpc/gorun/collectives"
@@ -57,15 +56,11 @@ func MG(c *runtime.Comm, class Class) (*Report, error) {
 		return nil, err
 	}
 	clear(m.top().u.at)
-	if err := collectives.Barrier(c); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	norm, err := m.solve()
-	if err != nil {
-		return nil, err
-	}
-	took, err := slowest(c, time.Since(start))
+	var norm float64
+	took, err := timed(c, func() (err error) {
+		norm, err = m.solve()
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -70,9 +70,16 @@ func (r *Report) Write(w io.Writer) error {
 	return err
 }
 
-// slowest returns the longest of the times of all ranks.
-func slowest(c *runtime.Comm, mine time.Duration) (time.Duration, error) {
-	longest := make([]int64, 1)
-	err := collectives.AllReduce(c, []int64{int64(mine)}, longest, collectives.Max)
+// timed calls work at the same time in all ranks, and returns the time of the slowest rank.
+func timed(c *runtime.Comm, work func() error) (time.Duration, error) {
+	if err := collectives.Barrier(c); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := work(); err != nil {
+		return 0, err
+	}
+	longest := []int64{int64(time.Since(start))}
+	err := collectives.AllReduce(c, longest, longest, collectives.Max)
 	return time.Duration(longest[0]), err
 }

@@ -58,6 +58,14 @@ func Slice[T Element](w *runtime.World, o *Options, n int) ([]T, error) {
 	return slice, nil
 }
 
+// Slices returns two results of Slice, each for the largest message size of the options.
+func Slices[T Element](w *runtime.World, o *Options) (a, b []T, err error) {
+	if a, err = Slice[T](w, o, Count[T](o.Largest())); err == nil {
+		b, err = Slice[T](w, o, len(a))
+	}
+	return a, b, err
+}
+
 // Largest returns the largest message size of the options.
 func (o *Options) Largest() int {
 	return slices.Max(o.Sizes)

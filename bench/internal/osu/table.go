@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -60,23 +61,23 @@ func (t *Table) Rows(measure func(size int) ([]float64, error)) error {
 		if err != nil {
 			return err
 		}
-		if err := t.Row(size, values...); err != nil {
+		if err := t.add(size, values...); err != nil {
 			return err
 		}
 	}
-	return t.Close()
+	return t.end()
 }
 
 // Only adds a single row to an empty table and ends the table.
 func (t *Table) Only(size int, values ...float64) error {
-	if err := t.Row(size, values...); err != nil {
+	if err := t.add(size, values...); err != nil {
 		return err
 	}
-	return t.Close()
+	return t.end()
 }
 
-// Row adds a row.
-func (t *Table) Row(size int, values ...float64) error {
+// add adds a row.
+func (t *Table) add(size int, values ...float64) error {
 	t.result.Rows = append(t.result.Rows, Row{size, values})
 	if t.options.JSON {
 		return nil
@@ -89,12 +90,21 @@ func (t *Table) Row(size int, values ...float64) error {
 	return err
 }
 
-// Close ends the table.
-func (t *Table) Close() error {
+// end ends the table.
+func (t *Table) end() error {
 	if !t.options.JSON {
 		return nil
 	}
 	encoder := json.NewEncoder(t.out)
 	encoder.SetIndent("", "\t")
 	return encoder.Encode(&t.result)
+}
+
+// Means returns the means of values over all ranks. All ranks must call it.
+func Means(c *runtime.Comm, values ...float64) ([]float64, error) {
+	err := collectives.AllReduce(c, values, values, collectives.Sum)
+	for i := range values {
+		values[i] /= float64(c.Size())
+	}
+	return values, err
 }

@@ -10,37 +10,32 @@ import (
 const Window = 64
 
 // Stream sends windows of messages to a peer, or receives them. The receiver acknowledges each
-// window. If both Send and Recv are set, the test is bidirectional.
+// window. If a rank both sends and receives, the test is bidirectional.
 type Stream[T Element] struct {
-	Comm     *runtime.Comm
-	Peer     int
-	Send     []T // memory of the messages; if it is nil, this rank sends nothing
-	Recv     []T // memory into which every message is received; if it is nil, this rank receives nothing
-	Windows  int // number of timed windows
-	Warmup   int // number of untimed windows before the timed ones
-	requests []runtime.Request
-	ack      [1]byte
+	Comm    *runtime.Comm
+	Peer    int
+	Windows int // number of timed windows of the last Run
+
+	send, recv []T // memory of the messages of a window
+	requests   []runtime.Request
+	ack        [1]byte
 }
 
-// RunSize runs the test with messages of size bytes. It sends them from the start of the slice send, and
-// receives them into the start of the slice recv. o sets the numbers of windows. Either send or recv may be
-// nil.
-func (s *Stream[T]) RunSize(o *Options, size int, send, recv []T) (time.Duration, error) {
-	s.Windows, s.Warmup = o.Loops(size)
+// Run runs the test with messages of size bytes, and returns the time of the timed windows. It sends all messages from
+// the start of the slice send, and receives them into the start of the slice recv. If send or recv is nil, this rank
+// sends or receives nothing. o sets the numbers of windows.
+func (s *Stream[T]) Run(o *Options, size int, send, recv []T) (time.Duration, error) {
+	var warmup int
+	s.Windows, warmup = o.Loops(size)
 	n := Count[T](size)
-	s.Send, s.Recv = send[:min(n, len(send))], recv[:min(n, len(recv))]
-	return s.Run()
-}
-
-// Run runs the test and returns the time of the timed windows.
-func (s *Stream[T]) Run() (time.Duration, error) {
+	s.send, s.recv = send[:min(n, len(send))], recv[:min(n, len(recv))]
 	s.requests = make([]runtime.Request, 0, 2*Window)
 	if err := Sync(s.Comm, s.Peer); err != nil {
 		return 0, err
 	}
 	var start time.Time
-	for i := range s.Warmup + s.Windows {
-		if i == s.Warmup {
+	for i := range warmup + s.Windows {
+		if i == warmup {
 			start = time.Now()
 		}
 		if err := s.window(); err != nil {
@@ -54,23 +49,23 @@ func (s *Stream[T]) Run() (time.Duration, error) {
 // a window without acknowledgements.
 func (s *Stream[T]) window() error {
 	s.requests = s.requests[:0]
-	if s.Recv != nil {
+	if s.recv != nil {
 		for range Window {
-			s.requests = append(s.requests, runtime.Irecv(s.Comm, s.Recv, s.Peer, tagData))
+			s.requests = append(s.requests, runtime.Irecv(s.Comm, s.recv, s.Peer, tagData))
 		}
 	}
-	if s.Send != nil {
+	if s.send != nil {
 		for range Window {
-			s.requests = append(s.requests, runtime.Isend(s.Comm, s.Send, s.Peer, tagData))
+			s.requests = append(s.requests, runtime.Isend(s.Comm, s.send, s.Peer, tagData))
 		}
 	}
 	if err := runtime.WaitAll(s.requests); err != nil {
 		return err
 	}
-	if s.Recv != nil && s.Send != nil {
+	if s.recv != nil && s.send != nil {
 		return nil // no acknowledgement is sent, because each rank receives the window of the other rank
 	}
-	if s.Send != nil {
+	if s.send != nil {
 		_, err := runtime.Recv(s.Comm, s.ack[:], s.Peer, tagAck)
 		return err
 	}

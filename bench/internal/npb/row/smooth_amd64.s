@@ -1,8 +1,7 @@
 #include "textflag.h"
+#include "stencil_amd64.h"
 
 // func smooth8(u, rm, rc, rp, pm, pc, pp, a, b, k *float64, n int)
-//
-// A pass processes the points i to i+7 in the same way as residual8.
 TEXT ·smooth8(SB), NOSPLIT, $0-88
 	MOVQ u+0(FP), DI
 	MOVQ rm+8(FP), R8
@@ -18,29 +17,9 @@ TEXT ·smooth8(SB), NOSPLIT, $0-88
 	VBROADCASTSD 0(AX), Z16 // centre
 	VBROADCASTSD 8(AX), Z17 // faces
 	VBROADCASTSD 16(AX), Z18 // edges
-	MOVQ $0xC0, AX
-	KMOVW AX, K1
-	VMOVUPD.Z -48(BX), K1, Z0
-	VMOVUPD.Z -48(DX), K1, Z1
-	VADDPD Z1, Z0, Z0
-	VMOVUPD Z0, K1, -48(R13)
-	VMOVUPD.Z -48(R8), K1, Z2
-	VMOVUPD.Z -48(R10), K1, Z3
-	VADDPD Z3, Z2, Z2
-	VMOVUPD.Z -48(R12), K1, Z3
-	VADDPD Z3, Z2, Z2 // faces
-	VMOVUPD.Z -48(R11), K1, Z3
-	VADDPD Z0, Z3, Z3 // edges
-	SHLQ $3, CX
-	XORQ AX, AX
+	FIRST_SUMS
 loop:
-	VMOVUPD 16(BX)(AX*1), Z0
-	VADDPD 16(DX)(AX*1), Z0, Z0
-	VMOVUPD Z0, 16(R13)(AX*1)
-	VMOVUPD 16(R8)(AX*1), Z4
-	VADDPD 16(R10)(AX*1), Z4, Z4
-	VADDPD 16(R12)(AX*1), Z4, Z4 // faces, right
-	VADDPD 16(R11)(AX*1), Z0, Z5 // edges, right
+	NEXT_SUMS
 	VALIGNQ $7, Z2, Z4, Z6       // faces, here
 	VALIGNQ $6, Z2, Z4, Z7       // faces, left
 	VALIGNQ $7, Z3, Z5, Z8       // edges, here
