@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,6 +73,44 @@ func TestAgreementOfNodes(t *testing.T) {
 		require.Equal(t, []int{4}, d.Dead)
 		require.Equal(t, 4, d.Lost)
 		require.EqualValues(t, 1, d.Epoch)
+	}
+}
+
+// The vote of a rank counts if the rank ends, or leaves the job with Finalize, before the other members have
+// voted. It counts on the server's node and on a node with a relay.
+func TestVoteOfARankThatEnds(t *testing.T) {
+	for name, end := range map[string]func(n *nodes, rank int){
+		"Gone": func(n *nodes, rank int) {
+			if rank == 1 {
+				n.relays[0].Gone(1)
+			}
+			n.server.Gone(rank, "killed")
+		},
+		"Finalize": func(n *nodes, rank int) {
+			require.NoError(t, n.sessions[rank].Finalize())
+			n.next(t, bootstrap.EventFinalized)
+		},
+	} {
+		for _, early := range []int{0, 1} { // rank 0 is on the server's node with rank 2, rank 1 at the relay with rank 3
+			n := newNodes(t, 2, 2)
+			vote := func(rank int) {
+				require.NoError(t, n.sessions[rank].Vote(bootstrap.Vote{
+					Comm: 9, Round: 1, Purpose: bootstrap.PurposeFlags, Members: n.all(), Flags: 1<<4 - 1 - 1<<rank,
+				}))
+				require.NoError(t, n.sessions[rank].Stalled("voted"))
+				n.next(t, bootstrap.EventStalled) // the frames of a rank arrive in order
+			}
+			vote(early)
+			end(n, early)
+			living := slices.DeleteFunc(n.all(), func(rank int) bool { return rank == early })
+			for _, rank := range living {
+				vote(rank)
+			}
+			for _, rank := range living {
+				d, _ := decision(t, n.sessions[rank])
+				require.Zero(t, d.Flags, "%s of rank %d", name, early)
+			}
+		}
 	}
 }
 

@@ -213,8 +213,7 @@ func (d Doing) kinds() (list [][]Wait) {
 // Together returns the reports of several ranks as lines of text. The lines of Entries come first. If other
 // ranks wait for a rank that has left its program, a further line lists these waiting ranks.
 func Together(list []Doing) string {
-	list = inOrder(list)
-	return entries(list) + leavers(list)
+	return Entries(list) + leavers(inOrder(list))
 }
 
 // inOrder returns a copy of the list, sorted by rank.
@@ -226,10 +225,8 @@ func inOrder(list []Doing) []Doing {
 
 // Entries returns the reports of several ranks as lines of text. Ranks with the same operations at the
 // same lines share an entry. The entries are in the order of their lowest ranks.
-func Entries(list []Doing) string { return entries(inOrder(list)) }
-
-// entries does the work of Entries for a list that is sorted by rank.
-func entries(list []Doing) string {
+func Entries(list []Doing) string {
+	list = inOrder(list)
 	var b strings.Builder
 	groups := map[string][]Doing{}
 	for _, d := range list {

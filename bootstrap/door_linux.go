@@ -51,9 +51,6 @@ func newDoor(l *listener, secret [32]byte, size int) *Door {
 	return &Door{l: l, secret: secret, size: size, proof: proofTimeout}
 }
 
-// Port returns the port at which the door listens.
-func (d *Door) Port() uint16 { return d.l.port }
-
 // Close closes the door, which then accepts no more connections. The peer of a connection without proof may
 // still send its proof within proofTimeout. If the peer does not send a proof in this time, the connection is
 // closed.
@@ -72,11 +69,9 @@ func (d *Door) Serve(arrive func(number int, conn *os.File)) error {
 		d.enter(conn)
 		go func() {
 			number, err := d.prove(conn, time.Now().Add(d.proof))
-			if left := d.leave(conn); err == nil {
-				err = left
-			}
+			d.leave(conn)
 			if err == nil {
-				err = welcome(conn)
+				err = welcome(conn) // fails if enter has closed the connection
 			}
 			if err != nil {
 				_ = conn.Close()
@@ -100,20 +95,12 @@ func (d *Door) enter(conn *os.File) {
 	d.waiting = append(d.waiting, conn)
 }
 
-// errMadeRoom is the error of a connection that enter has closed to make room for another one.
-var errMadeRoom = errors.New("too many connections without proof")
-
-// leave removes a connection from the connections without proof. It returns errMadeRoom if enter has closed
-// the connection.
-func (d *Door) leave(conn *os.File) error {
+// leave removes a connection from the connections without proof. If enter has closed the connection, it is not among
+// them.
+func (d *Door) leave(conn *os.File) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i := slices.Index(d.waiting, conn)
-	if i < 0 {
-		return errMadeRoom
-	}
-	d.waiting = slices.Delete(d.waiting, i, i+1)
-	return nil
+	d.waiting = slices.DeleteFunc(d.waiting, func(other *os.File) bool { return other == conn })
 }
 
 // prove waits until the peer of a connection has proved that it knows the secret. The parameter until is the

@@ -68,19 +68,12 @@ func (p *poll) has(rank int) bool {
 }
 
 // count sends the complete polls and removes them. A poll is complete when every member on this node has
-// voted, has ended or has left the job. The parameter by is the rank whose vote or end, or whose leaving, is
-// the reason for the call. If this rank has ended or left, the relay has not told the server yet. Callers hold
-// gathering.
+// voted, has ended or has left the job. If the rank in the parameter by has ended or left, count also sends the
+// incomplete polls that have its vote: the relay has not told the server of this rank's end yet, and a vote that
+// reaches the server after the end does not count. Callers hold gathering.
 func (r *Relay) count(by int) error {
 	for key, p := range r.polls {
-		complete := true
-		for rank := range r.local {
-			if _, member := slices.BinarySearch(p.members, rank); member && !p.has(rank) {
-				complete = false
-				break
-			}
-		}
-		if !complete {
+		if r.awaits(p) && (r.local[by] || !p.has(by)) {
 			continue
 		}
 		delete(r.polls, key)
@@ -89,4 +82,15 @@ func (r *Relay) count(by int) error {
 		}
 	}
 	return nil
+}
+
+// awaits reports whether a member on this node has neither voted nor ended nor left the job. Callers hold
+// gathering.
+func (r *Relay) awaits(p *poll) bool {
+	for rank := range r.local {
+		if _, member := slices.BinarySearch(p.members, rank); member && !p.has(rank) {
+			return true
+		}
+	}
+	return false
 }

@@ -200,7 +200,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 	come := make(chan *os.File)
 	served := make(chan error, 1)
 	go func() { served <- door.Serve(func(_ int, conn *os.File) { come <- conn }) }()
-	at := Address{IP: netip.MustParseAddr("127.0.0.1").As16(), Port: door.Port()}
+	at := Address{IP: netip.MustParseAddr("127.0.0.1").As16(), Port: door.l.port}
 	var strangers []*os.File
 	for range strangersMax + 3 {
 		conn, err := dial(at, until)
@@ -218,7 +218,8 @@ func TestStrangersMakeRoom(t *testing.T) {
 	require.NoError(t, errors.Join(rank.Close(), (<-come).Close()))
 	_, err = strangers[2].Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
-	require.ErrorIs(t, door.leave(strangers[0]), errMadeRoom)
+	require.NoError(t, strangers[0].Close())
+	require.ErrorIs(t, welcome(strangers[0]), os.ErrClosed, "a connection that the door has closed is not admitted")
 	require.NoError(t, door.Close())
 	require.Error(t, <-served)
 	door.mu.Lock()

@@ -52,7 +52,7 @@ func TestAddressesThatDoNotAnswer(t *testing.T) {
 	come, served := make(chan *os.File, 1), make(chan error, 1)
 	go func() { served <- door.Serve(func(_ int, conn *os.File) { come <- conn }) }()
 	at := Address{IP: netip.MustParseAddr("127.0.0.1").As16(), Port: silent.port}
-	p := point{secret: door.secret, addresses: []Address{at, at, {IP: at.IP, Port: door.Port()}}}
+	p := point{secret: door.secret, addresses: []Address{at, at, {IP: at.IP, Port: door.l.port}}}
 	early := 6 // number of attempts before rank 0 has published its addresses
 	conn, _, err := reach(1, until, func() (point, error) {
 		if early--; early >= 0 {

@@ -39,8 +39,7 @@ type standing struct {
 // the other groups, the line lists the ranks. "in none" occurs only for the communicator of all ranks. For other
 // communicators, Reached does not know which ranks are members.
 func Reached(list []Doing) []string {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
+	list = inOrder(list)
 	var names []string
 	found := map[string][]standing{}
 	for _, d := range list {

@@ -179,7 +179,7 @@ func (r *Relay) Tell(frame []byte) error {
 
 // Gone records that a rank has ended and was reaped. Gone first sends the gathered cards if the rank's card is
 // among them, or if no other card of the node is missing. It also sends the polls that are complete without
-// the rank.
+// the rank, and the polls that have its vote. So the vote counts, as it does on the node of the server.
 func (r *Relay) Gone(rank int) {
 	r.gathering.Lock()
 	delete(r.waiting, rank)

@@ -265,7 +265,8 @@ func (s *Session) Renewed() <-chan struct{} {
 // after several renewals.
 func (s *Session) Renewals() <-chan struct{} { return s.renewals }
 
-// Renewal returns the newest renewal, or nil if the generation of the session is not over.
+// Renewal returns the newest renewal, or nil if the generation of the session is not over. Its Lost also has the
+// ranks that have ended before earlier renewals that this rank has not entered.
 func (s *Session) Renewal() *Renewal {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -317,7 +318,8 @@ func (s *Session) rejoin() error {
 	return s.write(kindRejoin, binary.LittleEndian.AppendUint32(nil, uint32(s.job.Generation)))
 }
 
-// takeRenewal records a renewal. The new renewal replaces an earlier one that the rank has not entered.
+// takeRenewal records a renewal. The new renewal replaces an earlier one that the rank has not entered, and gets its
+// lost ranks.
 func (s *Session) takeRenewal(body []byte, files *passage) error {
 	r, err := parseRenewal(body)
 	memory := files.take()
@@ -352,11 +354,15 @@ func (s *Session) takeRenewal(body []byte, files *passage) error {
 	}
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	if s.next != nil && s.next.memory != nil {
-		_ = s.next.memory.Close()
-	}
 	if s.next == nil {
 		close(s.renewed)
+	} else {
+		r.Lost = append(r.Lost, s.next.Lost...)
+		slices.Sort(r.Lost)
+		r.Lost = slices.Compact(r.Lost)
+		if s.next.memory != nil {
+			_ = s.next.memory.Close()
+		}
 	}
 	s.next = &pending{r, memory}
 	select {

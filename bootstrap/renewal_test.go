@@ -2,6 +2,7 @@ package bootstrap_test
 
 import (
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,14 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 			Generation: generation, OnFailure: bootstrap.OnFailureRespawn,
 		}
 	}
+	want := make([][]int, len(w.sessions)) // with the ranks of earlier renewals that a rank has not entered
+	for rank, s := range w.sessions {
+		want[rank] = []int{lost}
+		if r := s.Renewal(); r != nil {
+			want[rank] = append(want[rank], r.Lost...)
+		}
+		slices.Sort(want[rank])
+	}
 	_ = w.agent[lost].Close()
 	<-w.served[lost]
 	begun, err := w.server.Renew(bootstrap.Next{Lost: []int{lost}, Cause: "was killed", Describe: job})
@@ -33,7 +42,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 			for s.Renewal().Job.Generation != generation {
 				continue
 			}
-			require.Equal(t, []int{lost}, s.Renewal().Lost)
+			require.Equal(t, want[rank], s.Renewal().Lost)
 			require.Equal(t, "was killed", s.Renewal().Cause)
 		}
 	}

@@ -15,8 +15,7 @@ const culpritsMax = 4
 // of ranks waits, and the ranks that the group waits for. If an awaited rank does not wait itself, the
 // sentence also says what this rank does. Summary returns "" if there are no reports.
 func Summary(list []Doing) string {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
+	list = inOrder(list)
 	if len(list) == 0 {
 		return ""
 	}

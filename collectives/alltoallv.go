@@ -40,7 +40,7 @@ func allToAllV[T any](k *call, c *runtime.Comm, send []T, sendCounts, sendDispls
 	if own := sendCounts[rank]; own != recvCounts[rank] {
 		k.err = fmt.Errorf("%w: this rank sends itself %d elements and receives %d", ErrLength, own, recvCounts[rank])
 	} else if same, partial := kernel.Overlap(k.Send, k.Recv); partial || same && len(send) != len(recv) {
-		k.err = aliasError("send", "recv")
+		k.err = errAlias
 	}
 	return k
 }

@@ -27,6 +27,9 @@ type call struct {
 	counts uint64
 	// idle says that no member has anything to send.
 	idle bool
+	// free is the value of the group's field busy before and after a blocking call: 0 or, in a step of an operation
+	// with values, busyValues.
+	free uint32
 	// within is the blocking operation on an Intercomm of which this call is a step. It is nil in all other calls.
 	within *crossing
 	// err is the error with which the call is refused, or nil.
@@ -88,13 +91,13 @@ func (k *call) complete() error {
 	if k.group.size == 1 {
 		return k.alone()
 	}
-	err := k.group.claim(k.op)
+	err := k.group.claim(k)
 	if err != nil {
 		return refuse(k.op, err)
 	}
 	if k.idle {
 		k.group.announce(k)
-		processor.Store32(&k.group.busy, 0)
+		processor.Store32(&k.group.busy, k.free)
 		return nil
 	}
 	if err = k.group.begin(k); err == nil {
@@ -104,7 +107,7 @@ func (k *call) complete() error {
 			err = k.group.run(k)
 		}
 	}
-	return k.group.end(k.op, err)
+	return k.group.end(k, err)
 }
 
 // alone executes the call in a communicator with one member.
@@ -156,7 +159,7 @@ func (k *call) checkReduce(elem int) bool {
 	if len(k.Send) != len(k.Recv) {
 		k.err = lengthError("recv", len(k.Recv)/elem, len(k.Send)/elem)
 	} else if _, partial := kernel.Overlap(k.Send, k.Recv); partial {
-		k.err = aliasError("send", "recv")
+		k.err = errAlias
 	}
 	return k.err == nil
 }
@@ -173,9 +176,7 @@ func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	if same, _ := kernel.Overlap(block, own); same {
 		return
 	}
-	if same, partial := kernel.Overlap(block, all); same || partial {
-		k.err = aliasError("send", "recv")
-	}
+	k.err = disjoint(block, all)
 }
 
 // site returns the call site of the blocking operation on an Intercomm of which this call is a step. In all other

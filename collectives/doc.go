@@ -83,12 +83,13 @@
 // runtime.ProcNull, and the ranks of the other group pass the rank of the root. Each of these
 // operations has a nonblocking and a persistent form (InterIBcast, InterBcastInit, ...). Ranks or
 // groups whose calls do not match get a MismatchError. If nonblocking operations do not match, and no message
-// reaches a rank that waits, they wait for ever.
+// reaches a rank that waits, they wait for ever. A blocking operation on an Intercomm has steps that are blocking
+// operations on the communicator that Local returns. So no other goroutine of the rank may be in a blocking
+// operation on that communicator at the same time.
 //
 // # In place
 //
-// The arguments send and recv may overlap in the following cases. Other overlaps are refused. (InterAllGather
-// and InterAllReduce do not check whether the buffers overlap.)
+// The arguments send and recv may overlap in the following cases. Other overlaps are refused.
 //
 //   - In AllReduce, Scan, ExScan, AllToAll and AllToAllV, and at the root of Reduce, send and recv may
 //     be the same slice.

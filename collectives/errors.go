@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -26,6 +27,13 @@ func lengthError(buffer string, got, want int) error {
 	return fmt.Errorf("%w: %s holds %d elements, not %d", ErrLength, buffer, got, want)
 }
 
-func aliasError(a, b string) error {
-	return fmt.Errorf("%w: %s and %s", runtime.ErrAlias, a, b)
+// errAlias is the error of an operation whose buffers overlap in a way that it does not permit.
+var errAlias = fmt.Errorf("%w: send and recv", runtime.ErrAlias)
+
+// disjoint returns an error if a and b share bytes. One of them is the buffer send, the other is recv.
+func disjoint(a, b []byte) error {
+	if same, partial := kernel.Overlap(a, b); same || partial {
+		return errAlias
+	}
+	return nil
 }

@@ -80,8 +80,9 @@ type group struct {
 	// home is the private view of the communicator, without the context.Context of an operation.
 	home *runtime.Comm
 	// busy is busyBlocking while a blocking operation is in progress, and after a Close that found no
-	// operation in progress. It is busyValues while a ReduceValue or AllReduceValue combines values, and
-	// otherwise 0. The goroutine of the operation in progress owns the fields from peer to under.
+	// operation in progress. It is busyValues while an operation with values is in progress, except in the steps of
+	// this operation that are themselves blocking operations. Otherwise busy is 0. The goroutine of the operation in
+	// progress owns the fields from peer to under.
 	busy uint32
 	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record
@@ -248,12 +249,12 @@ const (
 
 // claim makes this goroutine the owner of the group for a blocking operation. If another goroutine
 // is the owner, it returns an error and breaks the communicator. If claim returns nil, the caller
-// must call end or, if it has called announce instead of begin, set busy to 0.
-func (g *group) claim(op message.Operation) error {
-	if atomic.CompareAndSwapUint32(&g.busy, 0, busyBlocking) {
+// must call end or, if it has called announce instead of begin, set busy to k.free.
+func (g *group) claim(k *call) error {
+	if atomic.CompareAndSwapUint32(&g.busy, k.free, busyBlocking) {
 		return nil
 	}
-	return g.occupied(op.String())
+	return g.occupied(k.op.String())
 }
 
 // occupied breaks the communicator and returns the error of operation op, which begins while another
@@ -315,18 +316,18 @@ func (g *group) comparable(said node.Call) node.Call {
 
 // end ends a blocking operation whose claim succeeded; err is the error of the operation or nil. If
 // err is not nil, the members are out of step, and end breaks the communicator.
-func (g *group) end(op message.Operation, err error) error {
+func (g *group) end(k *call, err error) error {
 	g.record()
 	g.under.record.End(err != nil)
 	if err == nil {
 		g.call.Send, g.call.Recv = nil, nil // do not keep the caller's buffers alive
-		processor.Store32(&g.busy, 0)
+		processor.Store32(&g.busy, k.free)
 		return nil
 	}
 	err = g.explain(g.comm, err, &g.blocking, 0)
 	g.comm.Break(err)
-	processor.Store32(&g.busy, 0)
-	return refuse(op, lostWithin(g.comm, err))
+	processor.Store32(&g.busy, k.free)
+	return refuse(k.op, lostWithin(g.comm, err))
 }
 
 // lostWithin returns the error of an operation that ended with err and broke the communicator c. If

@@ -141,6 +141,13 @@ func withInter[T any](k *interCall, op Op) bool {
 	return err == nil
 }
 
+// interDisjoint refuses the call if send and recv share memory.
+func interDisjoint[T any](k *interCall, send, recv []T) {
+	if k.err == nil {
+		k.err = disjoint(kernel.Bytes(send), kernel.Bytes(recv))
+	}
+}
+
 // interBlock returns the first block of a buffer that has a block for each rank of the other group.
 // It refuses the call if the buffer cannot be divided into blocks of equal length.
 func interBlock[T any](k *interCall, name string, blocks []T) []T {

@@ -27,6 +27,7 @@ func interAllGatherCall[T any](t *runtime.Intercomm, send, recv []T) *interCall 
 		return k
 	}
 	k.ofBlocks(len(kernel.Bytes(send)), len(kernel.Bytes(interBlock(k, "recv", recv))))
+	interDisjoint(k, send, recv)
 	k.run = func(x *crossing) error {
 		all := firstOnly[T](x, len(send)*x.group.Size())
 		if err := x.do(gather(new(call), x.group, send, all, 0)); err != nil {

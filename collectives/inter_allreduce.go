@@ -26,6 +26,7 @@ func interAllReduceCall[T any](t *runtime.Intercomm, send, recv []T, op Op) *int
 	if k.err == nil && len(send) != len(recv) {
 		k.err = lengthError("recv", len(recv), len(send))
 	}
+	interDisjoint(k, send, recv)
 	if k.err != nil || !withInter[T](k, op) {
 		return k
 	}

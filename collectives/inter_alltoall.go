@@ -33,9 +33,7 @@ func interAllToAllCall[T any](t *runtime.Intercomm, send, recv []T) *interCall {
 		return k
 	}
 	out, in := len(interBlock(k, "send", send)), len(interBlock(k, "recv", recv))
-	if same, partial := kernel.Overlap(kernel.Bytes(send), kernel.Bytes(recv)); k.err == nil && (same || partial) {
-		k.err = aliasError("send", "recv")
-	}
+	interDisjoint(k, send, recv)
 	k.ofBlocks(out*kernel.SizeOf[T](), in*kernel.SizeOf[T]())
 	k.run = func(x *crossing) error {
 		others := x.size

@@ -38,7 +38,8 @@ func (x *crossing) do(k *call) error {
 	case k.group.size == 1:
 		return k.alone()
 	}
-	return x.explain(x.local.comm, k.messages(&x.local, k.messageRule()))
+	own := *k // on the heap, so that the call of a blocking operation stays on the stack
+	return x.explain(x.local.comm, own.messages(&x.local, own.messageRule()))
 }
 
 // pass sends a message to a rank of the other group, and take receives a message from a rank of the

@@ -34,9 +34,13 @@ func (g *group) Answer(subject uint64) []byte {
 	return nil
 }
 
-// Doing implements runtime.Describer: it describes the blocking operation in progress.
+// Doing implements runtime.Describer: it describes the blocking operation in progress or, between the steps of an
+// operation with values, that operation.
 func (g *group) Doing() string {
-	if !g.underWay() {
+	if busy := atomic.LoadUint32(&g.busy); busy != busyBlocking {
+		if op, line := g.values.current(); busy == busyValues && op != "" {
+			return fmt.Sprintf("%s, at %s", op, line)
+		}
 		return ""
 	}
 	n := g.latest()
@@ -175,8 +179,8 @@ func (g *group) leftovers() error {
 // inUse returns the error of the operation op while another goroutine of the same rank is in a blocking operation
 // on the communicator. The argument here is the call site of op.
 func (g *group) inUse(op string, here *callsite.Site) error {
-	if atomic.LoadUint32(&g.busy) == busyValues {
-		return g.values.inUse(op, here)
+	if other, line := g.values.current(); other != "" {
+		return inUse(op, here, other, line)
 	}
 	other, _ := g.blocking.of(g.blocking.highest() % labelNumbers)
 	return inUse(op, here, describe(other.Call), other.line)

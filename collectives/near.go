@@ -244,7 +244,7 @@ func (g *group) run(k *call) error {
 
 // runUser is run for a reduction whose operator is a result of Func, MinLoc or MaxLoc.
 func (g *group) runUser(k *call) error {
-	return guard(func() error { return g.run(k) }, func(why error) { _ = g.end(k.op, why) })
+	return guard(func() error { return g.run(k) }, func(why error) { _ = g.end(k, why) })
 }
 
 // errOperator breaks a communicator if the user's operator has panicked.

@@ -196,8 +196,7 @@ func (k *call) sendsInOrder(blocks message.Parts) {
 // own neighbor, and the blocks that it sends to itself differ in number or in length from those that it
 // receives from itself.
 func (k *call) apart() *call {
-	if same, partial := kernel.Overlap(k.Send, k.Recv); same || partial {
-		k.err = aliasError("send", "recv")
+	if k.failed(disjoint(k.Send, k.Recv)) {
 		return k
 	}
 	rank := k.group.rank

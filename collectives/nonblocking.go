@@ -168,7 +168,9 @@ func (k *call) messageRule() *rule {
 
 // messages executes the call by messages that p sends and receives, by the algorithm of r.
 func (k *call) messages(p *peer, r *rule) error {
-	args := k.Call
-	separate(&args, r, &p.copied)
-	return r.message.Run(p, &args)
+	send := k.Send
+	separate(&k.Call, r, &p.copied)
+	err := r.message.Run(p, &k.Call)
+	k.Send = send // a persistent operation starts again
+	return err
 }

@@ -70,15 +70,30 @@ func TestOverlappingCommunicators(t *testing.T) {
 	}
 }
 
-// InterAllToAll refuses buffers that overlap.
-func TestInterAllToAllRefusesOverlaps(t *testing.T) {
-	eachInter(t, func(s *side) {
-		remote := s.RemoteSize()
-		buf := make([]int, 2*remote)
-		require.ErrorIs(t, collectives.InterAllToAll(s.Intercomm, buf[:remote], buf[:remote]), runtime.ErrAlias)
-		if remote > 1 {
-			require.ErrorIs(t, collectives.InterAllToAll(s.Intercomm, buf[:remote], buf[1:remote+1]), runtime.ErrAlias)
+// The operations on an Intercomm in which each rank sends and receives refuse buffers that overlap, and the Intercomm
+// stays usable.
+func TestInterOperationsRefuseOverlaps(t *testing.T) {
+	eachInterForm(t, func(s *side, f interForms) {
+		for name, run := range map[string]func(send, recv []int) error{
+			"InterAllToAll":  func(send, recv []int) error { return f.allToAll(s.Intercomm, send, recv) },
+			"InterAllGather": func(send, recv []int) error { return f.allGather(s.Intercomm, send[:1], recv) },
+			"InterAllReduce": func(send, recv []int) error { return f.allReduce(s.Intercomm, send, recv, collectives.Sum) },
+		} {
+			n := s.RemoteSize()
+			if name == "InterAllReduce" {
+				n = 2
+			}
+			buf := make([]int, 2*n)
+			for _, from := range []int{0, n - 1} {
+				err := run(buf[from:][:n], buf[:n])
+				require.ErrorIs(s.t, err, runtime.ErrAlias, name)
+				require.ErrorContains(s.t, err, name+": "+runtime.ErrAlias.Error()+": send and recv")
+			}
+			require.NoError(s.t, s.Err())
 		}
-		require.NoError(t, collectives.InterAllToAll(s.Intercomm, buf[:remote], buf[remote:]))
+		n := s.RemoteSize()
+		buf := make([]int, 2*n)
+		require.NoError(s.t, f.allToAll(s.Intercomm, buf[:n], buf[n:]))
+		require.NoError(s.t, f.allGather(s.Intercomm, buf[:1], buf[1:][:n]))
 	})
 }

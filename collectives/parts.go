@@ -74,10 +74,7 @@ func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank 
 	if same, _ := kernel.Overlap(buf, parts.Of(b.bytes, rank)); same {
 		return nil
 	}
-	if same, partial := kernel.Overlap(buf, b.bytes); same || partial {
-		return aliasError(name, b.name)
-	}
-	return nil
+	return disjoint(buf, b.bytes)
 }
 
 // checksumBits is the length of a checksum in bits.

@@ -45,7 +45,7 @@ func TestRefusedBlocks(t *testing.T) {
 			{collectives.AllToAllV(c, v[:5], ones, nil, v[2:], ones, nil), runtime.ErrAlias, "send and recv"},
 			{collectives.ReduceScatter(c, v, w[:3], []int{3, 3, 2}, collectives.Sum), collectives.ErrLength, "send holds 9 elements, not 8"},
 			{collectives.ReduceScatter(c, v, w[:2], []int{3, 3, 3}, collectives.Sum), collectives.ErrLength, "recv holds 2 elements"},
-			{collectives.ReduceScatter(c, v, v[(3*rank+3)%9:][:3], []int{3, 3, 3}, collectives.Sum), runtime.ErrAlias, "recv and send"},
+			{collectives.ReduceScatter(c, v, v[(3*rank+3)%9:][:3], []int{3, 3, 3}, collectives.Sum), runtime.ErrAlias, "send and recv"},
 			{collectives.ReduceScatter(c, v, w[:3], []int{3, 3, 3}, nil), collectives.ErrOp, "no operator"},
 			{collectives.ReduceScatterBlock(c, v, w[:2], collectives.Sum), collectives.ErrLength, "send holds 9 elements, not 6"},
 			{collectives.Scan(c, v, w[:2], collectives.Sum), collectives.ErrLength, "recv holds 2 elements, not 9"},

@@ -2,12 +2,8 @@ package collectives
 
 import (
 	"errors"
-	"fmt"
-	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
-	"github.com/gorun-hpc/gorun/internal/callsite"
-	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -26,7 +22,7 @@ func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, e
 	if err != nil {
 		return zero, err
 	}
-	defer r.end()
+	defer r.group.endValues()
 	// The root of the tree is rank 0, so that the operands stay in the order of the ranks.
 	v, failure, err := reduceTree(r, v, fn)
 	switch rank := c.Rank(); {
@@ -55,12 +51,11 @@ func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 	if err != nil {
 		return zero, err
 	}
-	defer r.end()
+	defer r.group.endValues()
 	v, failure, err := reduceTree(r, v, fn)
 	if err != nil {
 		return zero, abandonValues(c, op, err)
 	}
-	r.combined() // before the broadcast, which is a blocking operation
 	if c.Rank() != 0 {
 		b, err := bcastValue(c, op, nil, 0)
 		if err != nil {
@@ -81,39 +76,19 @@ type reduction struct {
 	comm  *runtime.Comm
 	op    string
 	group *group
-	owner bool // the reduction is the owner of the group
 }
 
-// newReduction begins a reduction and makes it the owner of the group. If it returns no error, the
-// caller must call end.
+// newReduction begins a reduction. If it returns no error, the caller must call endValues of the group.
 func newReduction(c *runtime.Comm, op string, which message.Operation, root int) (*reduction, error) {
 	g, err := beginValues(c, op, root)
 	if err != nil {
 		return nil, err
 	}
-	if !atomic.CompareAndSwapUint32(&g.busy, 0, busyValues) {
-		g.values.end()
-		return nil, callsite.At(fmt.Errorf("%s: %w", op, g.occupied(op)))
-	}
 	g.announce(&call{group: g, op: which, Call: message.Call{Root: root, Reduction: message.Reduction{Operator: message.UserOperator}}})
 	if g.compared {
 		g.watch.wake(g)
 	}
-	return &reduction{c, op, g, true}, nil
-}
-
-// combined ends the ownership of the group. It is called when the values have been combined.
-func (r *reduction) combined() {
-	if r.owner {
-		r.owner = false
-		processor.Store32(&r.group.busy, 0)
-	}
-}
-
-// end ends the reduction.
-func (r *reduction) end() {
-	r.combined()
-	r.group.values.end()
+	return &reduction{c, op, g}, nil
 }
 
 // reduceTree combines the values of all members at rank 0. failure is the error of a value that could

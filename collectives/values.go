@@ -23,7 +23,7 @@ func BcastValue[T any](c *runtime.Comm, v T, root int) (T, error) {
 	if err != nil {
 		return zero, err
 	}
-	defer g.values.end()
+	defer g.endValues()
 	if c.Rank() != root {
 		b, err := bcastValue(c, op, nil, root)
 		if err != nil {
@@ -45,7 +45,7 @@ func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) 
 		binary.LittleEndian.PutUint64(first, uint64(len(b)))
 		copy(first[8:], b)
 	}
-	if err := Bcast(c, first, root); err != nil {
+	if err := bcast(new(call), c, first, root).step(); err != nil {
 		return nil, err
 	}
 	n, err := valueLength(binary.LittleEndian.Uint64(first), root)
@@ -60,7 +60,7 @@ func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) 
 			return nil, abandonValues(c, op, err)
 		}
 	}
-	return b, Bcast(c, b, root)
+	return b, bcast(new(call), c, b, root).step()
 }
 
 // GatherValues returns the values of all members, in the order of their ranks, at root, and nil at
@@ -72,7 +72,7 @@ func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer g.values.end()
+	defer g.endValues()
 	b, failure := runtime.AppendValue(nil, v, op, c.Rank())
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
@@ -84,7 +84,7 @@ func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 			return nil, abandonValues(c, op, err)
 		}
 	}
-	if err := GatherV(c, b, all, counts, nil, root); err != nil {
+	if err := gatherV(new(call), c, b, all, counts, nil, root).step(); err != nil {
 		return nil, err
 	}
 	if c.Rank() != root {
@@ -103,7 +103,7 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer g.values.end()
+	defer g.endValues()
 	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // if v cannot be encoded, b has the encoded error
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
@@ -113,7 +113,7 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 	if err != nil {
 		return nil, abandonValues(c, op, err)
 	}
-	if err := AllGatherV(c, b, all, counts, nil); err != nil {
+	if err := allGatherV(new(call), c, b, all, counts, nil).step(); err != nil {
 		return nil, err
 	}
 	return decodeValues[T](all, counts, op)
@@ -130,7 +130,7 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 	if err != nil {
 		return zero, err
 	}
-	defer g.values.end()
+	defer g.endValues()
 	var lengths []uint64
 	var counts []int
 	var all []byte
@@ -148,7 +148,7 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 		}
 	}
 	length := make([]uint64, 1)
-	if err := Scatter(c, lengths, length, root); err != nil {
+	if err := scatter(new(call), c, lengths, length, root).step(); err != nil {
 		return zero, err
 	}
 	n, err := valueLength(length[0], root)
@@ -159,7 +159,7 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 	if err != nil {
 		return zero, abandonValues(c, op, err)
 	}
-	if err := ScatterV(c, all, counts, nil, b, root); err != nil {
+	if err := scatterV(new(call), c, all, counts, nil, b, root).step(); err != nil {
 		return zero, err
 	}
 	if err := errors.Join(failures...); err != nil {
@@ -184,7 +184,7 @@ func valueLength(n uint64, rank int) (int, error) {
 // this member's value. valueCounts returns the lengths of all members' values, and the sum of these lengths.
 func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, err error) {
 	lengths := make([]uint64, c.Size())
-	if err := AllGather(c, []uint64{uint64(own)}, lengths); err != nil {
+	if err := allGather(new(call), c, []uint64{uint64(own)}, lengths).step(); err != nil {
 		return nil, 0, err
 	}
 	counts = make([]int, len(lengths))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	goruntime "runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -297,96 +296,4 @@ func TestAbandonedReduceValue(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, broken.Load())
-}
-
-// If a goroutine of a rank is in a blocking operation while another one combines values on the same
-// communicator, both get ErrInUse with both source lines, and the other member gets an error.
-func TestReduceValueBesideABlockingOperation(t *testing.T) {
-	reductions := []func(c *runtime.Comm, fn func(a, b int) int) (int, error){
-		func(c *runtime.Comm, fn func(a, b int) int) (int, error) { return collectives.ReduceValue(c, 1, fn, 1) },
-		func(c *runtime.Comm, fn func(a, b int) int) (int, error) { return collectives.AllReduceValue(c, 1, fn) },
-	}
-	for i := range 2 * len(reductions) {
-		reduce, late := reductions[i/2], i%2 == 1 // the reduction begins first, or late
-		world(t, 2, func(w *runtime.Comm) error {
-			c, err := dup(w, true)
-			if err != nil {
-				return err
-			}
-			if c.Rank() == 1 {
-				if late { // until both operations have failed
-					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil {
-						return err
-					}
-				}
-				_, err := reduce(c, func(a, b int) int { return a + b })
-				require.Error(t, err) // the break or, if a message of the barrier arrives before it, a mismatch
-				return nil
-			}
-			barrier := make(chan error, 1)
-			begin := func() { barrier <- collectives.Barrier(c) } // waits for rank 1
-			if late {
-				go begin()
-				for collectives.Doing(c) == "" {
-					goruntime.Gosched()
-				}
-			}
-			_, err = reduce(c, func(a, b int) int {
-				begin()
-				return a + b
-			})
-			for _, err := range []error{err, <-barrier} {
-				require.ErrorIs(t, err, runtime.ErrInUse)
-				require.GreaterOrEqual(t, strings.Count(err.Error(), "values_test.go:"), 2, err)
-			}
-			if late {
-				return runtime.Send(w, []byte(nil), 1, 1)
-			}
-			return nil
-		})
-	}
-}
-
-// If two goroutines of a rank call operations with values on one communicator, both get ErrInUse
-// with both source lines, and the other member gets ErrCommBroken.
-func TestTwoGoroutinesWithValues(t *testing.T) {
-	sum := func(a, b string) string { return a + b }
-	operations := map[string]func(c *runtime.Comm) error{
-		"ReduceValue":     func(c *runtime.Comm) error { _, err := collectives.ReduceValue(c, "a", sum, 1); return err },
-		"AllReduceValue":  func(c *runtime.Comm) error { _, err := collectives.AllReduceValue(c, "a", sum); return err },
-		"GatherValues":    func(c *runtime.Comm) error { _, err := collectives.GatherValues(c, "a", 0); return err },
-		"AllGatherValues": func(c *runtime.Comm) error { _, err := collectives.AllGatherValues(c, "a"); return err },
-		"BcastValue":      func(c *runtime.Comm) error { _, err := collectives.BcastValue(c, "a", 1); return err },
-		"ScatterValues":   func(c *runtime.Comm) error { _, err := collectives.ScatterValues(c, []string{"a", "b"}, 1); return err },
-	}
-	for name, operation := range operations {
-		t.Run(name, func(t *testing.T) {
-			world(t, 2, func(w *runtime.Comm) error {
-				c, err := w.Dup()
-				if err != nil {
-					return err
-				}
-				if c.Rank() == 1 {
-					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil { // until both goroutines have failed
-						return err
-					}
-					if err := operation(c); !errors.Is(err, runtime.ErrCommBroken) {
-						return fmt.Errorf("the other goroutines' errors are not known: %w", err)
-					}
-					return nil
-				}
-				ended := make(chan error, 2)
-				for range 2 {
-					go func() { ended <- operation(c) }() // one of the two waits for rank 1
-				}
-				errs := []error{<-ended, <-ended}
-				for _, err := range errs {
-					if !errors.Is(err, runtime.ErrInUse) || strings.Count(err.Error(), "values_test.go:") < 2 {
-						return fmt.Errorf("not that it is in use: %w", err)
-					}
-				}
-				return runtime.Send(w, []byte(nil), 1, 1)
-			})
-		})
-	}
 }

@@ -3,64 +3,80 @@ package collectives
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // valueUse records the operation with values that a goroutine of this rank executes on one
 // communicator. Such an operation has several steps: messages of values, or collective operations.
-// Operations of another goroutine must not run between the steps.
+// Operations of another goroutine must not run between the steps. So the operation is the owner of the group
+// (see group.busy) from its beginning to its end.
 type valueUse struct {
 	mu   sync.Mutex // guards the fields below
 	op   string     // "" if no operation is in progress
 	site callsite.Site
 }
 
-// beginValues begins an operation with values. If it returns a group g and no error, the caller must
-// call g.values.end. It returns an error if the communicator or the root is not valid. If another
-// goroutine of the rank is in an operation with values on c, the error is ErrInUse. beginValues then
-// breaks the communicator, because the members could not distinguish the messages of the two
+// beginValues begins an operation with values. If it returns a group and no error, the caller must
+// call endValues. It returns an error if the communicator or the root is not valid. If another
+// goroutine of the rank is in a blocking operation or in an operation with values on c, the error is ErrInUse.
+// beginValues then breaks the communicator, because the members could not distinguish the messages of the two
 // operations.
 func beginValues(c *runtime.Comm, op string, root int) (*group, error) {
 	g, _, err := find(c)
+	if err == nil && (root < 0 || root >= c.Size()) {
+		err = rootError(root, c.Size())
+	}
+	if err == nil {
+		err = g.claimValues(op)
+	}
 	if err != nil {
 		return nil, callsite.At(fmt.Errorf("%s: %w", op, err))
-	}
-	if root < 0 || root >= c.Size() {
-		return nil, callsite.At(fmt.Errorf("%s: %w", op, rootError(root, c.Size())))
-	}
-	var here callsite.Site
-	here.Note()
-	if err := g.values.begin(op, &here); err != nil {
-		c.Break(err)
-		return nil, err
 	}
 	return g, nil
 }
 
-// begin records the operation. If another operation is in progress, it returns an error.
-func (u *valueUse) begin(op string, here *callsite.Site) error {
+// claimValues makes this goroutine the owner of the group for an operation with values. If another goroutine is the
+// owner, it returns an error and breaks the communicator.
+func (g *group) claimValues(op string) error {
+	var here callsite.Site
+	here.Note()
+	u := &g.values
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.op != "" {
-		return inUse(op, here, u.op, u.site.Line(packagePath))
+	claimed := atomic.CompareAndSwapUint32(&g.busy, 0, busyValues)
+	if claimed {
+		u.op, u.site = op, here
 	}
-	u.op, u.site = op, *here
+	u.mu.Unlock()
+	if !claimed {
+		return g.occupied(op)
+	}
 	return nil
 }
 
-// inUse returns the error of the operation op while the recorded operation is in progress. The argument
-// here is the call site of op.
-func (u *valueUse) inUse(op string, here *callsite.Site) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return inUse(op, here, u.op, u.site.Line(packagePath))
+// endValues ends the operation with values.
+func (g *group) endValues() {
+	g.values.mu.Lock()
+	defer g.values.mu.Unlock()
+	g.values.op = ""
+	processor.Store32(&g.busy, 0)
 }
 
-// end records that the operation has ended.
-func (u *valueUse) end() {
+// current returns the operation with values in progress and its source line, or "" if there is none.
+func (u *valueUse) current() (op, line string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.op = ""
+	if u.op == "" {
+		return "", ""
+	}
+	return u.op, u.site.Line(packagePath)
+}
+
+// step executes the call as a step of an operation with values, which is the owner of the group.
+func (k *call) step() error {
+	k.free = busyValues
+	return k.wait()
 }

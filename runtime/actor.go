@@ -21,8 +21,7 @@ func NewMessage(b *Buffer) (*Message, error) {
 	}
 	m := &Message{buffer: *b}
 	m.Status = Status{Source: b.world.Rank(), Tag: AnyTag, Bytes: len(b.lease.Bytes), size: 1}
-	b.finish(bufferSent)
-	b.dest = int32(b.world.Rank())
+	b.finish(bufferMessage)
 	return m, nil
 }
 
@@ -212,8 +211,7 @@ func (w *actorPort) Given(message any, g port.Gift, to int) {
 	b := &message.(*Message).buffer
 	// The memory is in flight, so Confirm cannot fail.
 	_ = w.memory.arena.Confirm(g.Lease, false)
-	b.finish(bufferSent)
-	b.dest = int32(to)
+	b.sent(to)
 }
 
 // Regain implements port.World.
@@ -226,8 +224,7 @@ func (w *actorPort) Regain(message any, g port.Gift) {
 func (w *actorPort) Detach(message any, to int) port.Detached {
 	b := &message.(*Message).buffer
 	d := port.Detached{Lease: b.lease, Message: b.message}
-	b.finish(bufferSent)
-	b.dest = int32(to)
+	b.sent(to)
 	return d
 }
 

@@ -1,14 +1,15 @@
 package runtime
 
 import (
+	"cmp"
 	"math"
 )
 
-// Limits for the allocation of memory for long messages. Go ends the process when the operating
+// Limits for the allocation of memory for long messages and Buffers. Go ends the process when the operating
 // system refuses memory. A length that a peer announces must not end this rank, so allocate checks
 // the limits first.
 const (
-	// allocateFreely is the length in bytes up to which allocate checks no limit, because a message
+	// allocateFreely is the length in bytes up to which no limit is checked, because a message
 	// of this length is not larger than the memory that a process needs anyway.
 	allocateFreely = 64 << 20
 	// allocateSlack is the number of bytes that the heap may need beyond the message: the heap grows
@@ -20,11 +21,19 @@ const (
 // them.
 func allocate(n int) ([]byte, error) {
 	if n > allocateFreely {
-		if err := available(n); err != nil {
+		if err := cmp.Or(fits(n), mappable(n)); err != nil {
 			return nil, err
 		}
 	}
 	return make([]byte, n), nil
+}
+
+// longFits is fits for a Buffer or a part of a Shared, of which short ones are not checked.
+func longFits(n int) error {
+	if n <= allocateFreely {
+		return nil
+	}
+	return fits(n)
 }
 
 // unlimited is the value of a limit that is not set.

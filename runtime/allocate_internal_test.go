@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -25,6 +26,21 @@ func TestAllocate(t *testing.T) {
 		_, err := allocate(n)
 		require.Error(t, err)
 	}
+}
+
+// Alloc and NewShared return an error for memory that exceeds the memory of the machine. On Go's heap, the allocation
+// itself would end the process.
+func TestMoreThanTheMachineHas(t *testing.T) {
+	var info unix.Sysinfo_t
+	require.NoError(t, unix.Sysinfo(&info))
+	most := int((info.Totalram + info.Totalswap) * uint64(info.Unit))
+	everywhere(t, 1, func(w *World) error {
+		_, err := Alloc[byte](w, most+1)
+		require.ErrorContains(t, err, fmt.Sprintf("no memory for a Buffer of %d bytes: the machine has %d bytes", most+1, most))
+		_, err = NewShared(w.Comm(), most+1)
+		require.ErrorContains(t, err, fmt.Sprintf("new shared memory of %d bytes a rank: ", most+1))
+		return nil
+	})
 }
 
 // A length that exceeds a resource limit of the process leads to an error, and does not end the

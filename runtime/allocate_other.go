@@ -4,15 +4,18 @@ package runtime
 
 import "fmt"
 
-// available returns nil if this process can allocate n more bytes, else the reason why it cannot. It
+// fits returns an error for a number of bytes that exceeds the memory of any machine. It
 // does not check the memory of the host. All ranks are in this process, so an announced length is the
 // length of a message that is already in the memory of this process.
-func available(n int) error {
+func fits(n int) error {
 	if uint64(n) > memoryMost {
 		return fmt.Errorf("no machine has %d bytes of memory", n)
 	}
 	return nil
 }
+
+// mappable returns nil, see fits.
+func mappable(int) error { return nil }
 
 // memoryMost is a number of bytes that exceeds the memory of any machine.
 const memoryMost = 1 << 46

@@ -18,6 +18,8 @@ type memory struct {
 	node *shm.Transport
 	// base is the transport.Key.Addr of the arena's first byte.
 	base uint64
+	// heap is true if the arena is part of Go's heap.
+	heap bool
 
 	// losses counts the ranks that are down. A goroutine that waits for a word in shared memory polls
 	// losses without mu. When losses has changed, the goroutine takes mu to find out which rank was lost.
@@ -58,7 +60,7 @@ func newMemory(node *shm.Transport, own transport.Arena, rank int, private, guar
 	}
 	return &memory{
 		arena: arena.New(own, cfg), node: node,
-		base: own.Key(0).Addr, down: make(map[int]error), detached: make(map[int]bool),
+		base: own.Key(0).Addr, heap: !private, down: make(map[int]error), detached: make(map[int]bool),
 	}
 }
 
@@ -106,12 +108,21 @@ func (m *memory) lossOf(rank int) error {
 // alloc leases n bytes. It first frees the parts of closed Shareds that no member uses any more.
 func (m *memory) alloc(n int) (arena.Lease, error) {
 	m.sweep()
+	if err := longFits(n); err != nil {
+		return arena.Lease{}, err
+	}
 	return m.arena.Alloc(n)
 }
 
-// allocPart leases whole pages of zeros for a part of a Shared.
+// allocPart leases whole pages of zeros for a part of a Shared. The part may be longer than the memory of the machine,
+// because most of its pages may never be written. Go's heap has no room for such a part, and Go would end the process.
 func (m *memory) allocPart(n int) (arena.Lease, error) {
 	m.sweep()
+	if m.heap {
+		if err := longFits(n); err != nil {
+			return arena.Lease{}, err
+		}
+	}
 	return m.arena.AllocZeros(n)
 }
 

@@ -168,7 +168,7 @@ func TestLostHolderKeepsItsMemoryWhileItMayLive(t *testing.T) {
 			b, err := Alloc[byte](w, 1<<20)
 			require.NoError(t, err)
 			require.NoError(t, SendBuffer[byte](c, b, 1, 0))
-			go w.engine.MarkDown(1, why)
+			go w.engine.GiveUp(1, why)
 			require.ErrorIs(t, s.Await(c, s.Word(0, 0), 1), why)
 			s.Word(1, 0).Store(1)
 			require.NoError(t, s.Close())

@@ -35,7 +35,7 @@ type Buffer struct {
 	lease arena.Lease
 	// message is the message that the memory came with; nil if the memory is this rank's own.
 	message *engine.Message
-	// end records how the Buffer ended. dest is the rank to which it was sent.
+	// end records how the Buffer ended. dest is the world rank to which it was sent.
 	end  bufferEnd
 	dest int32
 }
@@ -47,10 +47,16 @@ const (
 	bufferLives bufferEnd = iota
 	bufferReleased
 	bufferSent
+	bufferMessage // NewMessage has made it a Message
 )
 
 // Alloc returns a Buffer of n elements. The elements are not cleared: memory is reused, so that the
 // page faults of the first access occur only once. The first element is aligned to a cache line.
+//
+// Alloc returns an error if the Buffer is longer than 64 MiB and also longer than the memory of the machine or the
+// limit of the process's cgroup. It does not count memory that is already in use, because the system provides each
+// page only at its first access. If no memory is left then, this access ends the process, as it does for Go's own heap:
+// with SIGKILL or, if the machine limits committed memory (vm.overcommit_memory=2), with SIGBUS.
 func Alloc[T any](w *World, n int) (*Buffer, error) {
 	e := elementOf[T]()
 	if e.err != nil {
@@ -70,14 +76,14 @@ func Alloc[T any](w *World, n int) (*Buffer, error) {
 func (w *World) alloc(n int) (*Buffer, error) {
 	lease, err := w.memory.alloc(n)
 	if err != nil {
-		return nil, callsite.At(err)
+		return nil, callsite.At(fmt.Errorf("no memory for a Buffer of %d bytes: %w", n, err))
 	}
 	return &Buffer{world: w, lease: lease}, nil
 }
 
 // View returns the buffer as a slice of whole elements of type T. The slice must not be used after
 // the Buffer's end. View panics if the Buffer is dead or T cannot be an element type.
-func View[T any](b *Buffer) []T { return SharedView[T](b.Bytes()) }
+func View[T any](b *Buffer) []T { return elementsIn[T](b.Bytes()) }
 
 // Bytes returns the buffer as bytes. The slice must not be used after the Buffer's end. Bytes
 // panics if the Buffer is dead.
@@ -109,12 +115,22 @@ func (b *Buffer) finish(how bufferEnd) {
 	b.world.check.closed(b)
 }
 
+// sent marks the Buffer as sent to a world rank.
+func (b *Buffer) sent(dest int) {
+	b.finish(bufferSent)
+	b.dest = int32(dest)
+}
+
 // dead returns the error of using a dead Buffer.
 func (b *Buffer) dead() error {
-	if b.end == bufferSent {
-		return fmt.Errorf("%w: it was sent to rank %d", ErrBuffer, b.dest)
+	switch b.end {
+	case bufferSent:
+		return fmt.Errorf("%w: it was sent to world rank %d", ErrBuffer, b.dest)
+	case bufferMessage:
+		return fmt.Errorf("%w: NewMessage has made it a Message", ErrBuffer)
+	default:
+		return fmt.Errorf("%w: it was closed", ErrBuffer)
 	}
-	return fmt.Errorf("%w: it was closed", ErrBuffer)
 }
 
 // SendBuffer sends the whole buffer as elements of type T and transfers its memory to the receiver.
@@ -159,8 +175,7 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 	if err != nil {
 		return c.failed(err)
 	}
-	b.finish(bufferSent)
-	b.dest = int32(dest)
+	b.sent(to.Peer)
 	return nil
 }
 

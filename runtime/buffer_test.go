@@ -47,13 +47,15 @@ func TestAllocRefusesWhatCannotBe(t *testing.T) {
 	}))
 }
 
-// A Buffer that was sent or closed cannot be used: access panics, and SendBuffer returns ErrBuffer
-// with the reason.
+// A Buffer that was sent, closed or made a Message cannot be used: access panics, and SendBuffer returns ErrBuffer
+// with the reason. The reason names the receiver by its world rank.
 func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
-		c := w.Comm()
-		if c.Rank() == 1 {
-			m, err := runtime.RecvMessage(c, 0, 3)
+		c, err := w.Comm().Split(0, -w.Rank()) // world rank 1 is rank 0
+		require.NoError(t, err)
+		defer func() { require.NoError(t, c.Close()) }()
+		if w.Rank() == 1 {
+			m, err := runtime.RecvMessage(c, 1, 3)
 			if err != nil {
 				return err
 			}
@@ -64,14 +66,20 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 		}
 		b, err := runtime.Alloc[int](w, 4)
 		require.NoError(t, err)
-		require.NoError(t, runtime.SendBuffer[int](c, b, 1, 3))
-		err = runtime.SendBuffer[int](c, b, 1, 3)
+		require.NoError(t, runtime.SendBuffer[int](c, b, 0, 3))
+		err = runtime.SendBuffer[int](c, b, 0, 3)
 		require.ErrorIs(t, err, runtime.ErrBuffer)
-		require.ErrorContains(t, err, "buffer does not belong to the caller any more: it was sent to rank 1")
+		require.ErrorContains(t, err, "buffer does not belong to the caller any more: it was sent to world rank 1")
 		require.Panics(t, func() { b.Bytes() })
 		require.Panics(t, func() { runtime.View[int](b) })
 		b.Close()
-		require.ErrorIs(t, runtime.SendBuffer[int](c, nil, 1, 3), runtime.ErrArgument)
+		require.ErrorIs(t, runtime.SendBuffer[int](c, nil, 0, 3), runtime.ErrArgument)
+		b, err = runtime.Alloc[int](w, 4)
+		require.NoError(t, err)
+		m, err := runtime.NewMessage(b)
+		require.NoError(t, err)
+		require.PanicsWithError(t, "buffer does not belong to the caller any more: NewMessage has made it a Message", func() { b.Bytes() })
+		m.Close()
 		return nil
 	}))
 }

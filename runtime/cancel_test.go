@@ -87,3 +87,20 @@ func TestViewKeepsAContextThatNeverEnds(t *testing.T) {
 		require.Equal(t, "kept", got)
 	})
 }
+
+// If a receive ends without a message, and world rank 0 is no member of the communicator, the Status names no rank of the
+// communicator as the source.
+func TestSourceOfAReceiveWithoutAMessage(t *testing.T) {
+	local(t, 3, func(c *runtime.Comm) {
+		sub, err := c.Split(min(c.Rank(), 1), -c.Rank())
+		require.NoError(t, err)
+		if c.Rank() > 0 {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			s, err := runtime.Recv(sub.WithContext(ctx), make([]int, 1), runtime.AnySource, 0)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Equal(t, runtime.Undefined, s.Source)
+		}
+		require.NoError(t, sub.Close())
+	})
+}

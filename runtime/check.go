@@ -122,16 +122,6 @@ func (k *check) watch(p *watched) *watched {
 	return p
 }
 
-// refused returns a request that was not started. If err is not nil, err is the result of the request, and
-// it is a finding if the program does not take this result.
-func (k *check) refused(what string, err error) Request {
-	r := unstarted(err)
-	if err != nil {
-		r.rest.watched = k.start(what, nil, false)
-	}
-	return r
-}
-
 // end ends the watch of a request when its result is taken. It is a finding if the memory that the
 // runtime reads was changed meanwhile.
 func (p *watched) end() {

@@ -278,12 +278,16 @@ func (c *Comm) Err() error {
 	return nil
 }
 
-// rankOf returns the rank that a member has in the communicator, given the member's world rank.
+// rankOf returns the rank that a member has in the communicator, given the member's world rank. It returns Undefined
+// for a world rank that is not a member, such as the 0 in the engine's status of a receive that got no message.
 func (c *Comm) rankOf(world int) int {
 	if c.core.index == nil {
 		return world
 	}
-	return c.core.index[world]
+	if rank, member := c.core.index[world]; member {
+		return rank
+	}
+	return Undefined
 }
 
 // members returns the world ranks of the members that Group returns. The caller must not change the slice.

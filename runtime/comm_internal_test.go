@@ -21,6 +21,11 @@ func TestCommHasItsMembers(t *testing.T) {
 		for _, view := range []*Comm{c, c.Private()} {
 			for world := range worldSize + 1 {
 				require.Equal(t, slices.Contains(ranks, world), w.comms.member(view.id, world), "rank %d in %v", world, ranks)
+				if i := slices.Index(ranks, world); i >= 0 {
+					require.Equal(t, i, view.rankOf(world))
+				} else if view.ranks != nil {
+					require.Equal(t, Undefined, view.rankOf(world))
+				}
 			}
 			for rank := -1; rank <= worldSize; rank++ {
 				want := Undefined

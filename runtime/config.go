@@ -116,12 +116,6 @@ func processWait(job bootstrap.Job) (engine.WaitPolicy, error) {
 	return tuned(wait)
 }
 
-// localWait returns the wait policy of a rank that is a goroutine. The rank does not spin, because
-// spinning would keep the other ranks of the process from running.
-func localWait() (engine.WaitPolicy, error) {
-	return tuned(engine.WaitPolicy{Yield: yieldLocal})
-}
-
 // tuned returns the policy with the durations that the environment sets.
 func tuned(wait engine.WaitPolicy) (engine.WaitPolicy, error) {
 	err := errors.Join(setDuration(&wait.Spin, envSpin), setDuration(&wait.Yield, envYield))

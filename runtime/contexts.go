@@ -228,10 +228,9 @@ func (s *comms) claim(number uint32) bool {
 
 // release frees a claimed number with which this rank makes no communicator.
 func (s *comms) release(number uint32) {
+	s.abandon(number)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.claimed, number)
-	delete(s.serials, number)
 	s.taken.free(number)
 }
 

@@ -120,7 +120,11 @@ func numberOf(l *layout.Layout) engine.Type {
 	if kind, single := l.Single(); single {
 		return kindTypes[kind]
 	}
-	text := l.Text()
+	return textNumber(l.Text())
+}
+
+// textNumber returns the engine.Type of the layout with this text.
+func textNumber(text string) engine.Type {
 	layouts.mu.Lock()
 	defer layouts.mu.Unlock()
 	t, ok := layouts.types[text]

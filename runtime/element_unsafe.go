@@ -45,6 +45,16 @@ func viewOf[T any](b []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
+// alignment returns the alignment of T in bytes, and by how many bytes the beginning of b misses a multiple of it. For
+// an empty b it misses none.
+func alignment[T any](b []byte) (align, over uintptr) {
+	align = unsafe.Alignof(*new(T))
+	if len(b) == 0 {
+		return align, 0
+	}
+	return align, uintptr(unsafe.Pointer(unsafe.SliceData(b))) % align
+}
+
 // overlap reports whether two slices share memory.
 func overlap(a, b []byte) bool {
 	if len(a) == 0 || len(b) == 0 {

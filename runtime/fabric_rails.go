@@ -52,11 +52,11 @@ func (f *rdmaFabric) rails(oneHost bool, localRank int, c iwarp.Config) (rails [
 	if wish == "" && oneHost {
 		wish = "127.0.0.1,::1"
 	}
-	choice, err := host.Network(wish)
+	address, err := host.Network(wish)
 	switch {
 	case err == nil:
 		f.iwarp = iwarp.New(c)
-		rails = append(rails, rdma.Rail{Provider: f.iwarp, Interface: choice.Address.String(), Fabric: rdma.FabricTCP})
+		rails = append(rails, rdma.Rail{Provider: f.iwarp, Interface: address.String(), Fabric: rdma.FabricTCP})
 	case len(rails) == 0 || asked:
 		return nil, nil, fmt.Errorf("rdma: %w", err)
 	default:
@@ -65,8 +65,9 @@ func (f *rdmaFabric) rails(oneHost bool, localRank int, c iwarp.Config) (rails [
 	return rails, missing, nil
 }
 
-// The data of a card has the following fields for each rail except the rail of TCP. An offset with
-// a plus sign counts from the end of the field fabric:
+// The data of a card is empty if TCP is the only rail of the rank. Otherwise its first byte is the number of the
+// rank's last rail, which is the rail of TCP if there is one. The following fields of each other rail follow.
+// An offset with a plus sign counts from the end of the field fabric:
 //
 //	offset  bytes  field
 //	0       1      number of the rail
@@ -75,18 +76,24 @@ func (f *rdmaFabric) rails(oneHost bool, localRank int, c iwarp.Config) (rails [
 //	+0      16     IP address (IPv4 mapped)
 //	+16     2      port, little endian
 //
-// The rail of TCP is not in the data: its address is among the addresses of the card, and its number
-// follows the numbers of all other rails.
+// The rail of TCP has no such fields: its address is among the addresses of the card.
 const railBytes = 2 + 16 + 2
 
-// fill implements fabric. It omits rails for which the card has no room.
-func (f *rdmaFabric) fill(c *bootstrap.Card) {
-	for _, l := range f.Locations() {
+// fill implements fabric.
+func (f *rdmaFabric) fill(c *bootstrap.Card) { publish(c, f.Locations()) }
+
+// publish writes the locations at which a rank listens into the rank's card. It omits rails for which the card
+// has no room: peers make no connections to these rails.
+func publish(c *bootstrap.Card, list []rdma.Location) {
+	for _, l := range list {
 		ip := l.Address.Addr().As16()
 		if l.Fabric == rdma.FabricTCP {
 			c.Provider = iwarp.Name
 			c.Addresses = []bootstrap.Address{{IP: ip, Port: l.Address.Port()}}
 			continue
+		}
+		if c.Data == nil {
+			c.Data = []byte{list[len(list)-1].Rail}
 		}
 		if len(l.Fabric) > 255 || len(c.Data)+railBytes+len(l.Fabric) > bootstrap.DataBytesMax {
 			continue
@@ -103,18 +110,21 @@ func locationsOf(c *bootstrap.Card) ([]rdma.Location, error) {
 	address := func(ip [16]byte, port uint16) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom16(ip).Unmap(), port)
 	}
-	next := uint8(0)
-	for b := c.Data; len(b) > 0; {
+	last, rails := uint8(0), c.Data
+	if len(rails) > 0 {
+		last, rails = rails[0], rails[1:]
+	}
+	for b := rails; len(b) > 0; {
 		if len(b) < railBytes || len(b) < railBytes+int(b[1]) {
 			return nil, fmt.Errorf("the card of rank %d: its rails are cut short: %w", c.Rank, bootstrap.ErrMalformed)
 		}
 		n := 2 + int(b[1])
 		name, rest := b[2:n], b[n:]
 		list = append(list, rdma.Location{Rail: b[0], Fabric: string(name), Address: address([16]byte(rest), binary.LittleEndian.Uint16(rest[16:]))})
-		next, b = b[0]+1, rest[18:]
+		b = rest[18:]
 	}
 	for _, a := range c.Addresses {
-		list = append(list, rdma.Location{Rail: next, Fabric: rdma.FabricTCP, Address: address(a.IP, a.Port)})
+		list = append(list, rdma.Location{Rail: last, Fabric: rdma.FabricTCP, Address: address(a.IP, a.Port)})
 	}
 	return list, nil
 }

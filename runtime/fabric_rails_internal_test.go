@@ -20,8 +20,8 @@ func TestRailsOfACard(t *testing.T) {
 	at := func(rail uint8, fabric, address string) rdma.Location {
 		return rdma.Location{Rail: rail, Fabric: fabric, Address: netip.MustParseAddrPort(address)}
 	}
-	one := append([]byte{0, 4, 'r', 'o', 'c', 'e'}, append(ip[:], 0xb7, 0x12)...)
-	two := append(append([]byte{}, one...), append([]byte{1, 2, 'i', 'b'}, append(ip[:], 1, 0)...)...)
+	one := append([]byte{1, 0, 4, 'r', 'o', 'c', 'e'}, append(ip[:], 0xb7, 0x12)...)
+	two := append(append([]byte{2}, one[1:]...), append([]byte{1, 2, 'i', 'b'}, append(ip[:], 1, 0)...)...)
 	for _, c := range []struct {
 		data []byte
 		want []rdma.Location
@@ -34,7 +34,7 @@ func TestRailsOfACard(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 	}
-	for n := 1; n < len(two); n++ {
+	for n := 2; n < len(two); n++ {
 		if n == len(one) {
 			continue
 		}
@@ -43,19 +43,37 @@ func TestRailsOfACard(t *testing.T) {
 	}
 }
 
+// TestRailsInACardKeepTheirNumbers publishes more rails than a card has room for. The card must contain as many as
+// fit, and every rail in it, TCP as the last one included, must keep its number.
+func TestRailsInACardKeepTheirNumbers(t *testing.T) {
+	for _, adapters := range []int{0, 1, 20, 255} {
+		var all []rdma.Location
+		for i := range adapters {
+			all = append(all, rdma.Location{Rail: uint8(i), Fabric: "ib-fe80000000000000", Address: netip.MustParseAddrPort("10.0.0.9:4791")})
+		}
+		tcp := rdma.Location{Rail: uint8(adapters), Fabric: rdma.FabricTCP, Address: netip.MustParseAddrPort("10.0.0.9:99")}
+		var card bootstrap.Card
+		publish(&card, append(all, tcp))
+		got, err := locationsOf(&card)
+		require.NoError(t, err)
+		fit := min(adapters, (bootstrap.DataBytesMax-1)/(railBytes+len("ib-fe80000000000000")))
+		require.Equal(t, append(all[:fit:fit], tcp), got, "%d adapters", adapters)
+	}
+}
+
 // FuzzRailsOfACard requires that any card is parsed completely or is refused with ErrMalformed.
 func FuzzRailsOfACard(f *testing.F) {
-	f.Add([]byte{0, 4, 'r', 'o', 'c', 'e', 10: 1, 23: 9})
-	f.Add([]byte{0, 255})
-	f.Add([]byte{255, 0, 19: 1})
-	f.Add([]byte{0, 255, 274: 1}) // the longest name of a fabric
+	f.Add([]byte{1, 0, 4, 'r', 'o', 'c', 'e', 11: 1, 24: 9})
+	f.Add([]byte{1, 0, 255})
+	f.Add([]byte{1, 255, 0, 20: 1})
+	f.Add([]byte{1, 0, 255, 275: 1}) // the longest name of a fabric
 	f.Fuzz(func(t *testing.T, b []byte) {
 		list, err := locationsOf(&bootstrap.Card{Data: b})
 		if err != nil {
 			require.ErrorIs(t, err, bootstrap.ErrMalformed)
 			return
 		}
-		n := 0
+		n := min(len(b), 1)
 		for _, l := range list {
 			n += railBytes + len(l.Fabric)
 		}

@@ -69,7 +69,7 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 // newRequest implements NewRequest and NewRequestUsing. The argument lent is true if Wait may run fn.
 func newRequest(c *Comm, reads, writes []byte, fn func(c *Comm) error, lent bool) Request {
 	if err := c.Err(); err != nil {
-		return failedRequest(callsite.At(err))
+		return unstarted(callsite.At(err))
 	}
 	t := newTask(c, fn)
 	t.lent = lent

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
@@ -15,7 +14,7 @@ import (
 func AppendValue[T any](b []byte, v T, op string, rank int) ([]byte, error) {
 	grown, err := value.Append(b, &v)
 	if err != nil {
-		err = callsite.At(&ValueError{Op: op, Rank: rank, Tag: AnyTag, Type: value.Name[T](), Cause: err})
+		err = valueError[T](op, rank, AnyTag, err)
 		return value.AppendFailure(b, err), err
 	}
 	return grown, nil
@@ -32,10 +31,7 @@ func DecodeValue[T any](b []byte, op string, rank int) (T, error) {
 	if err == nil {
 		return v, nil
 	}
-	if t, ok := errors.AsType[*value.TypeError](err); ok {
-		err = &TypeMismatchError{Source: rank, Tag: AnyTag, Sent: t.Sent, Want: t.Want}
-	}
-	return zero, callsite.At(&ValueError{Op: op, Rank: rank, Tag: AnyTag, Type: value.Name[T](), Cause: err})
+	return zero, valueError[T](op, rank, AnyTag, err)
 }
 
 // AllocateValues allocates n bytes for values whose lengths other ranks have announced. If the memory

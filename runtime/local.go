@@ -52,7 +52,8 @@ func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) e
 
 // runLocal is LocalContext, or LocalRespawn if restarts is not 0.
 func runLocal(ctx context.Context, n, restarts int, fn func(*World) error) error {
-	wait, err := localWait()
+	// The ranks do not spin, because spinning would keep the other ranks of the process from running.
+	wait, err := tuned(engine.WaitPolicy{Yield: yieldLocal})
 	if err != nil {
 		return err
 	}
@@ -318,22 +319,17 @@ func (j *localJob) close() error {
 	j.mu.Unlock()
 	var errs []error
 	for _, w := range j.worlds {
-		if w != nil {
-			errs = append(errs, ofRank(w.Rank(), w.Close()))
+		if w == nil {
+			continue
+		}
+		if err := w.Close(); err != nil {
+			errs = append(errs, &RankError{Rank: w.Rank(), Err: err})
 		}
 	}
 	if first != nil {
 		return first // errors of closing are consequences of the failure
 	}
 	return joinErrors(errs...)
-}
-
-// ofRank returns err as the RankError of a rank, or nil if err is nil.
-func ofRank(rank int, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &RankError{Rank: rank, Err: err}
 }
 
 // joinErrors joins errors. If only one of them is not nil, it returns that error itself.

@@ -35,7 +35,8 @@ func forcesNetwork() bool { return os.Getenv(bootstrap.EnvTransport) == transpor
 // variable and uses its own network.
 func openNetwork(w *World, secret [32]byte) (network, error) {
 	if w.local.isSimulated() {
-		return network{fabric: newSimulatedFabric(w.local.network(w.job.Generation), w.Rank()), forced: true}, nil
+		n := w.local.network(w.job.Generation)
+		return network{fabric: &simulatedFabric{network: n, rank: w.Rank(), lanes: n.Transport(w.Rank())}, forced: true}, nil
 	}
 	n := network{forced: forcesNetwork()}
 	switch choice := os.Getenv(bootstrap.EnvTransport); {

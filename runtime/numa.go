@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
 // sysNodes is the directory in which Linux describes the NUMA nodes.
@@ -41,24 +43,9 @@ func numaLists(dir string) map[int]string {
 
 // anyListed reports whether a list like "0-3,8" has a processor for which allowed returns true.
 func anyListed(list string, allowed func(int) bool) bool {
-	for part := range strings.SplitSeq(list, ",") {
-		low, high, isRange := strings.Cut(part, "-")
-		if !isRange {
-			high = low
-		}
-		first, err := strconv.Atoi(low)
-		last, err2 := strconv.Atoi(high)
-		if err != nil || err2 != nil || last-first > processorsMax {
-			continue
-		}
-		for p := first; p <= last; p++ {
-			if allowed(p) {
-				return true
-			}
-		}
-	}
-	return false
+	all, _ := ranges.Parse(list, ranges.Limits{Below: processorsMax, Count: processorsMax}) // none after an error
+	return slices.ContainsFunc(all, allowed)
 }
 
-// processorsMax bounds a range in a list of processors; anyListed ignores longer ranges.
+// processorsMax bounds the numbers in a list of processors; anyListed ignores a list with larger numbers.
 const processorsMax = 1 << 16

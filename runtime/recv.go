@@ -125,10 +125,12 @@ func (c *Comm) receiving(e *element, operation engine.Handle) Request {
 }
 
 // refused returns the Request of an operation that was not started. The reason is err or, if err is
-// nil, that the peer of the operation is ProcNull. The argument what is the name of the operation.
+// nil, that the peer of the operation is ProcNull. The argument what is the name of the operation. With a check, it is
+// a finding if the program does not take an error.
 func (c *Comm) refused(what string, err error) Request {
-	if c == nil {
-		return unstarted(err)
+	r := unstarted(err)
+	if c != nil && err != nil {
+		r.rest.watched = c.core.check.start(what, nil, false)
 	}
-	return c.core.check.refused(what, err)
+	return r
 }

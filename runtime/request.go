@@ -43,14 +43,11 @@ type rest struct {
 // nullRest is the rest of an operation whose peer is ProcNull.
 var nullRest = new(rest)
 
-// failedRequest returns the Request of an operation that could not be started.
-func failedRequest(err error) Request { return Request{rest: &rest{err: err}} }
-
 // unstarted returns the Request of an operation that was not started. The reason is err or, if err is
 // nil, that the peer of the operation is ProcNull.
 func unstarted(err error) Request {
 	if err != nil {
-		return failedRequest(err)
+		return Request{rest: &rest{err: err}}
 	}
 	return Request{rest: nullRest}
 }

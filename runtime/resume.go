@@ -147,12 +147,15 @@ func (w *World) renewed() {
 		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost[0], over: true}, nil)
 	}
 	w.engine.Abort(lost)
-	// The living ranks leave this World, too. MarkDown ends the transfers that would wait for them.
-	// MarkDown follows Abort, because the errors of the transfers would otherwise name ranks that
+	// The living ranks leave this World, too. GiveUp ends the transfers that would wait for them.
+	// GiveUp follows Abort, because the errors of the transfers would otherwise name ranks that
 	// live.
+	for _, rank := range r.Lost {
+		w.engine.MarkDown(rank, causeError(r.Cause))
+	}
 	for rank := range w.Size() {
 		if rank != w.Rank() {
-			w.engine.MarkDown(rank, causeError(r.Cause))
+			w.engine.GiveUp(rank, causeError(r.Cause)) // no effect for the lost ranks
 		}
 	}
 }

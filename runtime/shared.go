@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
@@ -230,8 +231,18 @@ func (s *Shared) Word(rank, off int) *Word {
 }
 
 // SharedView returns b as a slice of values of type T, without a last incomplete value. b is
-// a part of a Shared or the bytes of a Buffer. SharedView panics if T cannot be an element.
+// a part of a Shared or the bytes of a Buffer, or begins at an offset in them that is a multiple of T's alignment.
+// SharedView panics if T cannot be an element, or if b is not aligned for T.
 func SharedView[T any](b []byte) []T {
+	if align, over := alignment[T](b); over != 0 {
+		panic(fmt.Sprintf("runtime: a SharedView of %v must begin at an address that is a multiple of %d, but the slice begins %d bytes after one",
+			reflect.TypeFor[T](), align, over))
+	}
+	return elementsIn[T](b)
+}
+
+// elementsIn is SharedView without the check of the alignment. A short message may begin at any address.
+func elementsIn[T any](b []byte) []T {
 	e := elementOf[T]()
 	if e.err != nil {
 		panic(e.err)

@@ -92,7 +92,7 @@ func TestSharedOfASplit(t *testing.T) {
 	}))
 }
 
-// Wrong offsets of words and wrong element types panic, and a second Close is an error.
+// Wrong offsets of words, wrong element types and views that are not aligned panic, and a second Close is an error.
 func TestSharedWordMisuse(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s := newShared(t, w, 20)
@@ -100,6 +100,10 @@ func TestSharedWordMisuse(t *testing.T) {
 			require.Panics(t, func() { s.Word(0, off) }, "offset %d", off)
 		}
 		require.Panics(t, func() { runtime.SharedView[*int](s.Part(0)) })
+		require.PanicsWithValue(t, "runtime: a SharedView of int32 must begin at an address that is a multiple of 4, but the slice begins 2 bytes after one",
+			func() { runtime.SharedView[int32](s.Part(0)[6:]) })
+		require.Len(t, runtime.SharedView[int32](s.Part(0)[4:]), 4)
+		require.Empty(t, runtime.SharedView[int64](s.Part(0)[20:]))
 		require.NoError(t, s.Close())
 		require.ErrorIs(t, s.Close(), runtime.ErrArgument)
 		return nil

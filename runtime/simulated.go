@@ -83,10 +83,6 @@ type simulatedFabric struct {
 
 var _ fabric = (*simulatedFabric)(nil)
 
-func newSimulatedFabric(n localjob.Network, rank int) *simulatedFabric {
-	return &simulatedFabric{network: n, rank: rank, lanes: n.Transport(rank)}
-}
-
 func (f *simulatedFabric) polled() transport.Transport { return f.lanes }
 func (f *simulatedFabric) fill(*bootstrap.Card)        {}
 func (f *simulatedFabric) abandon() error              { return f.lanes.Abandon() }

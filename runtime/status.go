@@ -20,7 +20,8 @@ const (
 
 // Status describes a message that was received or found by a probe.
 type Status struct {
-	// Source is the rank of the sender in the communicator.
+	// Source is the rank of the sender in the communicator. In the Message of NewMessage, and in a Message
+	// that an actor has received, it is the world rank of the sender.
 	Source int
 	// Tag is the tag of the message.
 	Tag int

@@ -127,7 +127,7 @@ func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 			b, err = value.Append(b, &v)
 		}
 		if err != nil {
-			return s.fail(unsent[T]("SendStream", dest, tag, err))
+			return s.fail(valueError[T]("SendStream", dest, tag, err))
 		}
 		if err := s.send(b); err != nil {
 			return err

@@ -77,7 +77,7 @@ func Stream[T any](c *Comm, source, tag int) iter.Seq2[T, error] {
 				err = value.DecodeRest(b, &v)
 			}
 			if err != nil {
-				yield(zero, s.undecoded(value.Name[T](), err))
+				yield(zero, valueError[T]("Stream", s.comm.rankOf(s.from.Peer), s.tag, err))
 				return
 			}
 			if !yield(v, nil) {
@@ -156,15 +156,6 @@ func (s *inflow) next() (b []byte, first bool, err error) {
 // malformed returns the error for a frame that no SendStream sends.
 func (s *inflow) malformed(source int, why string) error {
 	return callsite.At(fmt.Errorf("stream from rank %d with tag %d: malformed frame: %s", source, s.tag, why))
-}
-
-// undecoded returns the error for a value that cannot be decoded.
-func (s *inflow) undecoded(name string, cause error) error {
-	source := s.comm.rankOf(s.from.Peer)
-	if t, ok := errors.AsType[*value.TypeError](cause); ok {
-		cause = &TypeMismatchError{Source: source, Tag: s.tag, Sent: t.Sent, Want: t.Want}
-	}
-	return callsite.At(&ValueError{Op: "Stream", Rank: source, Tag: s.tag, Type: name, Cause: cause})
 }
 
 // took counts a value that the loop has taken. It sends a credit each time half of the window has been

@@ -67,7 +67,7 @@ func RecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) (Status, e
 // buf may be changed.
 func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) Request {
 	if err := checkStrided(buf, s); err != nil {
-		return failedRequest(err)
+		return unstarted(err)
 	}
 	packed := scratch(s.Len() * elementOf[T]().size)
 	return Isend(c, gather(packed, buf, s), dest, tag).after(strides{packed: packed})
@@ -77,7 +77,7 @@ func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) Request {
 // elements into buf.
 func IrecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) Request {
 	if err := checkStrided(buf, s); err != nil {
-		return failedRequest(err)
+		return unstarted(err)
 	}
 	size := elementOf[T]().size
 	packed := scratch(s.Len() * size)

@@ -272,10 +272,10 @@ func (w *World) lanes() []bootstrap.Lane {
 	return list
 }
 
-// whereabouts sets d.Quiet to the age of the youngest wait. If no goroutine waits, it sets d.Quiet
-// to the time since the last call of gorun. In a rank with actors, it uses the time since the rank
-// last handled a frame instead. If no goroutine waits, whereabouts also sets the line and the
-// function that the program executes.
+// whereabouts sets d.Quiet to the age of the youngest wait in d.Waits, where the waits of futures are still missing,
+// because their age is not known. If no goroutine is in such a wait, it sets d.Quiet to the time since the last call of
+// gorun. In a rank with actors, it uses the time since the rank last handled a frame instead. Then whereabouts also
+// sets the line and the function that the program executes.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {

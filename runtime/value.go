@@ -62,15 +62,7 @@ func (e *ValueError) Error() string {
 func (e *ValueError) Unwrap() error { return e.Cause }
 
 // valueElement is the element type of messages that carry values.
-var valueElement = func() *element {
-	const text = "a value"
-	layouts.mu.Lock()
-	defer layouts.mu.Unlock()
-	typ := layoutFirst + engine.Type(len(layouts.texts))
-	layouts.types[text] = typ
-	layouts.texts = append(layouts.texts, text)
-	return &element{typ: typ, size: 1, layout: new(layout.Layout), plain: true}
-}()
+var valueElement = &element{typ: textNumber("a value"), size: 1, layout: new(layout.Layout), plain: true}
 
 // encodings holds reusable slices of at most encodingKept bytes for encoded values.
 var encodings = sync.Pool{New: func() any { return new([]byte) }}
@@ -102,7 +94,7 @@ func SendValue[T any](c *Comm, v T, dest, tag int) error {
 	p := encodings.Get().(*[]byte)
 	b, err := value.Append(*p, &v)
 	if err != nil {
-		err = unsent[T]("SendValue", dest, tag, err)
+		err = valueError[T]("SendValue", dest, tag, err)
 	} else {
 		err = c.send(valueElement, b, dest, tag, engine.Standard)
 	}
@@ -117,7 +109,7 @@ func IsendValue[T any](c *Comm, v T, dest, tag int) Request {
 	}
 	b, err := value.Append(nil, &v)
 	if err != nil {
-		return failedRequest(unsent[T]("IsendValue", dest, tag, err))
+		return unstarted(valueError[T]("IsendValue", dest, tag, err))
 	}
 	return c.isend(valueElement, b, dest, tag, engine.Standard)
 }
@@ -129,11 +121,6 @@ func (c *Comm) checkValue(dest, tag int) (null bool, err error) {
 	}
 	o, err := c.outgoing(valueElement, nil, dest, tag)
 	return o.to.Peer == ProcNull, err
-}
-
-// unsent returns the error for a value that cannot be encoded.
-func unsent[T any](op string, dest, tag int, cause error) error {
-	return callsite.At(&ValueError{Op: op, Rank: dest, Tag: tag, Type: value.Name[T](), Cause: cause})
 }
 
 // RecvValue receives a value that SendValue has sent, of any length. source and tag may be AnySource and
@@ -151,10 +138,10 @@ func RecvValue[T any](c *Comm, source, tag int) (T, Status, error) {
 	if err == nil {
 		err = value.Decode(b, &v)
 		if err != nil {
-			v, err = zero, undecoded[T](s, err)
+			v, err = zero, valueError[T]("RecvValue", s.Source, s.Tag, err)
 		}
 	} else if elements, ok := errors.AsType[*TypeMismatchError](err); ok {
-		err = undecoded[T](s, &value.TypeError{Sent: "elements of " + elements.Sent, Want: value.Name[T]()})
+		err = valueError[T]("RecvValue", s.Source, s.Tag, &value.TypeError{Sent: "elements of " + elements.Sent, Want: value.Name[T]()})
 	}
 	keepEncoding(p, b)
 	return v, s, err
@@ -190,10 +177,11 @@ func (m *Matched) bytes(room []byte) ([]byte, Status, error) {
 	return room[:n], m.comm.status(s, 1), err
 }
 
-// undecoded returns the error for a value that cannot be decoded.
-func undecoded[T any](s Status, cause error) error {
+// valueError returns the error for a value of type T that cannot be encoded or decoded. The arguments op, rank and tag
+// become fields of the ValueError.
+func valueError[T any](op string, rank, tag int, cause error) error {
 	if t, ok := errors.AsType[*value.TypeError](cause); ok {
-		cause = &TypeMismatchError{Source: s.Source, Tag: s.Tag, Sent: t.Sent, Want: t.Want}
+		cause = &TypeMismatchError{Source: rank, Tag: tag, Sent: t.Sent, Want: t.Want}
 	}
-	return callsite.At(&ValueError{Op: "RecvValue", Rank: s.Source, Tag: s.Tag, Type: value.Name[T](), Cause: cause})
+	return callsite.At(&ValueError{Op: op, Rank: rank, Tag: tag, Type: value.Name[T](), Cause: cause})
 }

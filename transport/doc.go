@@ -20,7 +20,7 @@
 //   - Only Poll reports arrivals, completions and losses, by calling the Handler on the
 //     goroutine that called Poll. No other method calls the Handler.
 //   - From within every callback, a Handler may call all methods of an Endpoint, and these methods of
-//     the Transport: Endpoint, Expose, Conceal and MarkDown. It may not call Poll, Arm or Close.
+//     the Transport: Endpoint, Expose, Conceal, MarkDown and GiveUp. It may not call Poll, Arm or Close.
 //   - A transport may hold back an accepted message until the next Poll or Arm, so that short
 //     messages share a transfer. A transport that holds back messages which were sent outside of Poll
 //     has two duties. If no Poll follows soon, the transport sends the messages by itself (see the

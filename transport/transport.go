@@ -124,9 +124,20 @@ type Transport interface {
 	// memory.
 	Conceal(k Key) error
 	// MarkDown tells the transport that the process of this peer has ended, for example that the
-	// node agent has reaped the process. The engine also calls MarkDown when it gives the peer
-	// up. A later Poll reports the loss. Any goroutine may call MarkDown at any time.
+	// node agent has reaped the process. The process no longer accesses any memory, so the transport
+	// may use again all memory that the process could access. A later Poll reports the loss of the peer, with
+	// the cause of the first call of MarkDown or GiveUp, unless the loss was reported before. Until then,
+	// messages that the peer sent before its end still arrive if they can. Any goroutine may call MarkDown at
+	// any time, also after GiveUp.
 	MarkDown(peer int, cause error)
+	// GiveUp tells the transport that this rank exchanges nothing more with this peer, although the
+	// process of the peer lives or may live, for example because the peer violates the protocol. A later
+	// Poll reports the loss, as after MarkDown; until then, the transport may deliver or discard messages of
+	// the peer. Until MarkDown, the transport does not use memory again to which the peer may still write,
+	// such as a ring. An operation ends, and the loss is reported, only when the peer no longer accesses the
+	// caller's memory for the operation, at the latest after MarkDown. After MarkDown, and after an earlier
+	// GiveUp, GiveUp has no effect. Any goroutine may call GiveUp at any time.
+	GiveUp(peer int, cause error)
 	// Close ends every connection and frees the resources of the transport. Peers see
 	// an orderly end, not a loss. A second Close returns an error that is ErrClosed.
 	Close() error

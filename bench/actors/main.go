@@ -37,6 +37,9 @@ func main() {
 		if *local && w.Size() > 1 {
 			return fmt.Errorf("-local measures one rank, not %d", w.Size())
 		}
+		if *rounds < 1 {
+			return fmt.Errorf("-rounds %d: it must be at least 1", *rounds)
+		}
 		s, err := actors.OfConfig(w, actors.Config{})
 		if err != nil {
 			return err

@@ -37,4 +37,6 @@ func TestActors(t *testing.T) {
 	require.ErrorContains(t, err, "needs at least 2 ranks")
 	_, err = launch.Execute(t.Context(), 2*time.Minute, nil, gorun, "-np", "2", actors, "-local")
 	require.ErrorContains(t, err, "-local measures one rank")
+	_, err = launch.Execute(t.Context(), 2*time.Minute, nil, gorun, "-np", "1", actors, "-local", "-rounds", "0")
+	require.ErrorContains(t, err, "-rounds 0: it must be at least 1")
 }

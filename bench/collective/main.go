@@ -63,10 +63,7 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	}
 	return table.Rows(func(size int) ([]float64, error) {
 		n := osu.Count[T](size)
-		call, err := newCall(*operation, c, send[:n*sendBlocks], recv[:n*recvBlocks])
-		if err != nil {
-			return nil, err
-		}
+		call := newCall(*operation, c, send[:n*sendBlocks], recv[:n*recvBlocks])
 		timed, warmup := o.Loops(size)
 		mean, err := measure(c, call, renewal(send[:n*sendBlocks]), timed, warmup)
 		if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
@@ -33,7 +32,7 @@ func blocks(operation string, ranks int) (send, recv int) {
 
 // newCall returns a function that makes the measured call of an operation. The root is rank 0, and
 // reductions add.
-func newCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) (func() error, error) {
+func newCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) func() error {
 	const root = 0
 	wait := func(r runtime.Request) error {
 		_, err := r.Wait()
@@ -41,31 +40,28 @@ func newCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) (
 	}
 	switch operation {
 	case "allgather":
-		return func() error { return collectives.AllGather(c, send, recv) }, nil
+		return func() error { return collectives.AllGather(c, send, recv) }
 	case "allreduce":
-		return func() error { return collectives.AllReduce(c, send, recv, collectives.Sum) }, nil
+		return func() error { return collectives.AllReduce(c, send, recv, collectives.Sum) }
 	case "alltoall":
-		return func() error { return collectives.AllToAll(c, send, recv) }, nil
+		return func() error { return collectives.AllToAll(c, send, recv) }
 	case "barrier":
-		return func() error { return collectives.Barrier(c) }, nil
+		return func() error { return collectives.Barrier(c) }
 	case "bcast":
-		return func() error { return collectives.Bcast(c, send, root) }, nil
+		return func() error { return collectives.Bcast(c, send, root) }
 	case "gather":
-		return func() error { return collectives.Gather(c, send, recv, root) }, nil
+		return func() error { return collectives.Gather(c, send, recv, root) }
 	case "reduce":
-		return func() error { return collectives.Reduce(c, send, recv, collectives.Sum, root) }, nil
+		return func() error { return collectives.Reduce(c, send, recv, collectives.Sum, root) }
 	case "scatter":
-		return func() error { return collectives.Scatter(c, send, recv, root) }, nil
+		return func() error { return collectives.Scatter(c, send, recv, root) }
 	case "iallreduce":
-		return func() error { return wait(collectives.IAllReduce(c, send, recv, collectives.Sum)) }, nil
+		return func() error { return wait(collectives.IAllReduce(c, send, recv, collectives.Sum)) }
 	case "ibarrier":
-		return func() error { return wait(collectives.IBarrier(c)) }, nil
+		return func() error { return wait(collectives.IBarrier(c)) }
 	case "ibcast":
-		return func() error { return wait(collectives.IBcast(c, send, root)) }, nil
+		return func() error { return wait(collectives.IBcast(c, send, root)) }
 	default:
-		if call := newPartedCall(operation, c, send, recv); call != nil {
-			return call, nil
-		}
-		return nil, fmt.Errorf("unknown operation %q", operation)
+		return newPartedCall(operation, c, send, recv)
 	}
 }

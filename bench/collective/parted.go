@@ -9,9 +9,9 @@ import (
 )
 
 // newPartedCall returns a function that makes the measured call of a scan, of a reduce-scatter, or of an
-// operation with counts (allgatherv, gatherv, scatterv, alltoallv). It returns nil for other operations. As in
-// OSU's benchmarks, all ranks have the same count, except in reducescatter. There, the first ranks get one
-// more element if the number of elements is not a multiple of the number of ranks.
+// operation with counts (allgatherv, gatherv, scatterv, alltoallv). It returns nil for other operations, which
+// newCall knows. As in OSU's benchmarks, all ranks have the same count, except in reducescatter. There, the first
+// ranks get one more element if the number of elements is not a multiple of the number of ranks.
 func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) func() error {
 	const root = 0
 	n := c.Size()
@@ -28,12 +28,11 @@ func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv 
 	case "exscan":
 		return func() error { return collectives.ExScan(c, send, recv, collectives.Sum) }
 	case "reducescatterblock":
-		each := max(len(send)/n, 1)
-		whole := send[:min(each*n, len(send))]
-		if len(whole) < each*n { // fewer elements than ranks: each rank gets one element
-			whole = make([]T, each*n)
+		each := len(send) / n
+		if each == 0 { // fewer elements than ranks: each rank gets one element
+			each, send, recv = 1, make([]T, n), make([]T, 1)
 		}
-		return func() error { return collectives.ReduceScatterBlock(c, whole, recv[:each], collectives.Sum) }
+		return func() error { return collectives.ReduceScatterBlock(c, send[:each*n], recv[:each], collectives.Sum) }
 	case "reducescatter":
 		counts := portions(len(send), n)
 		return func() error {

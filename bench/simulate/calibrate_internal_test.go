@@ -47,7 +47,7 @@ func TestLevelOfNoise(t *testing.T) {
 // TestTextOfACalibration checks that the text has the mean deviation of all rows, and the mean and the largest
 // deviation of the rows of each number of ranks.
 func TestTextOfACalibration(t *testing.T) {
-	c := calibration{model: simulation.Uniform(1000, 1, 0), fitted: 0.123}
+	c := calibration{model: simulation.Model{Network: simulation.Level{{Latency: 1000, PerByte: 1}}}, fitted: 0.123}
 	for _, row := range []struct {
 		ranks, bytes int
 		deviation    float64

@@ -37,7 +37,7 @@ func (a *agent) renew(body []byte) error {
 		defer a.up.lend(false)
 		return a.relay.Renew(next, part.Ranks)
 	})
-	answer := link.Renewed{Generation: n.Generation}
+	answer := link.Renewed{}
 	if err = scarce(err, len(part.Ranks)); err != nil {
 		answer.Failed = &link.Failed{Code: exitCode(err), Text: err.Error()}
 		a.mu.Lock()

@@ -31,7 +31,6 @@ type branches struct {
 
 // branch is one command that runs.
 type branch struct {
-	number  int
 	command *exec.Cmd
 	process *session
 	in      *link.Conn // queues the input, so that a slow host does not delay the others
@@ -96,7 +95,7 @@ func (b *branches) tell(body []byte) {
 // start starts a command. If that fails, start tells the launcher why.
 func (b *branches) start(e link.Exec) {
 	line := link.Strings(e.Line)
-	r := &branch{number: e.Number, command: exec.Command(line[0], line[1:]...)}
+	r := &branch{command: exec.Command(line[0], line[1:]...)}
 	r.command.Env = rankEnviron(os.Environ())
 	r.process = newSession(r.command)
 	in, e1 := r.command.StdinPipe()

@@ -15,7 +15,7 @@ import (
 // processors of their hosts. It starts no ranks.
 func (j *job) dryRun() error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d ranks\n", len(j.ranks))
+	text.WriteString(counted(len(j.ranks), "rank") + "\n")
 	if len(j.hosts) == 0 {
 		err := j.layOut(&text, hostname(), j.node.machine, j.ranks)
 		if err == nil {

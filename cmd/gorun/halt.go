@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // haltOf returns the letter of the state of a process in /proc/PID/stat (proc(5)) if the process cannot run.
@@ -14,10 +14,9 @@ func haltOf(pid int) string {
 	if err != nil {
 		return "" // the process has ended
 	}
-	// The state follows the name of the executable. The name is in parentheses and may contain any character.
-	_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-	if !found || len(state) == 0 || bytes.IndexByte([]byte("TtD"), state[0]) < 0 {
+	fields := statFields(stat)
+	if len(fields) == 0 || strings.IndexByte("TtD", fields[0][0]) < 0 {
 		return ""
 	}
-	return string(state[:1])
+	return string(fields[0])
 }

@@ -309,9 +309,6 @@ func (h *host) kill() {
 	}
 }
 
-// resume ends the pause of the connection (see job.pause).
-func (h *host) resume() { h.conn.Resume() }
-
 // probe asks the agent of h whether the agent of another host is on the same node. It returns "" if both are
 // on one node, otherwise the reason why they are not.
 func (h *host) probe(other *host) (string, error) {

@@ -137,9 +137,7 @@ func (r *rank) leave(h *host) {
 // renewHosts begins the next generation of a job on hosts. It starts the ranks in lost on the hosts that
 // house has assigned to them. A rank that is in next.Lost and not in lost is not started yet.
 func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
-	plan := link.Next{Lost: next.Lost, Cause: link.Text(next.Cause), Parts: make([]link.Part, len(j.kept))}
-	j.restarts.generation++
-	plan.Generation = j.restarts.generation
+	plan := link.Next{Generation: j.server.Generation() + 1, Lost: next.Lost, Cause: link.Text(next.Cause), Parts: make([]link.Part, len(j.kept))}
 	program := j.programs()
 	for at, h := range j.kept {
 		part := &plan.Parts[at]

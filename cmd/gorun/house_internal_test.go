@@ -102,7 +102,7 @@ func TestHostThatCannotStartARank(t *testing.T) {
 	before := time.Now()
 	j.reaped(exit{rank: j.ranks[0], at: before, status: killed})
 	require.Equal(t, 3, j.watch.running)
-	j.begun(renewal{a, time.Now(), link.Renewed{Generation: 1, Failed: &link.Failed{Code: exitNotFound, Text: "no such file"}}})
+	j.begun(renewal{a, time.Now(), link.Renewed{Failed: &link.Failed{Code: exitNotFound, Text: "no such file"}}})
 	r := j.ranks[0]
 	require.False(t, r.running())
 	require.Equal(t, 2, j.watch.running)
@@ -158,7 +158,7 @@ func TestInspectionDoesNotDelayARestart(t *testing.T) {
 
 // The answers of agents about a restart do not delay the restart of the ranks of a lost host.
 func TestAnswersDoNotDelayARestart(t *testing.T) {
-	requireHeardOutAtOnce(t, func(h *host) { _ = h.take(link.KindRenewed, link.Encode(link.Renewed{Generation: 1})) })
+	requireHeardOutAtOnce(t, func(h *host) { _ = h.take(link.KindRenewed, link.Encode(link.Renewed{})) })
 }
 
 // requireHeardOutAtOnce requires that heardOut does not wait for a lost host whose last frame is handled by take, as

@@ -160,7 +160,7 @@ var flagGroups = []flagGroup{
 		{[]string{"timestamp"}, "", "start every line with the time", func(o *options, _ *app, _ string) error { o.timestamp = true; return nil }},
 		{[]string{"output-dir"}, "DIR", "write the output of rank N to DIR/rank.N.out and DIR/rank.N.err", func(o *options, _ *app, v string) error { return setPath(&o.outputDir, v) }},
 		{[]string{"merge-stderr"}, "", "join standard error to standard output", func(o *options, _ *app, _ string) error { o.mergeStderr = true; return nil }},
-		{[]string{"stdin"}, "N|all|none", "which rank gets standard input (default 0; the others read end of file)", setStdin},
+		{[]string{"stdin"}, "N|all|none", "which rank gets standard input (default 0; others read end of file); all: at most 4 MiB ahead of the slowest", setStdin},
 	}},
 	{"end of the job", []flag{
 		{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print the operation that blocks each rank and end the job: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},

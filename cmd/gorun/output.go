@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -109,21 +108,24 @@ func (o *output) watch(fd, index int) error {
 	return nil
 }
 
-// add takes ownership of fd, the nonblocking reading end of a pipe of a rank. After
-// run, it passes the source on to the copying goroutine.
+// add takes ownership of fd, the nonblocking reading end of a pipe of a rank.
 func (o *output) add(r *rank, which stream, fd int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := &source{rank: r.number, which: which, fd: fd, from: r.origin()}
+	o.introduce(&source{rank: r.number, which: which, fd: fd, from: r.origin()})
+	return nil
+}
+
+// introduce adds a source. After run, it passes the source on to the copying goroutine. Callers hold mu.
+func (o *output) introduce(s *source) {
 	if !o.running {
 		o.append(s)
-		return nil
+		return
 	}
-	s.lines = newSplitter(o.layout.tag(s.from, which), o.holdsLines())
+	s.lines = newSplitter(o.layout.tag(s.from, s.which), o.holdsLines())
 	o.direct(s)
 	o.chunks = append(o.chunks, chunk{source: s, late: true})
 	o.ring()
-	return nil
 }
 
 // adopt begins to copy a source that was added after run. Callers hold mu.
@@ -389,6 +391,3 @@ func (o *output) failure() error {
 		return nil
 	}
 }
-
-// isBrokenPipe reports whether the reader of gorun's output is gone.
-func isBrokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) }

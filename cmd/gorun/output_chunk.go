@@ -38,8 +38,7 @@ func (o *output) moveFailure(c chunk) {
 }
 
 // addRemote makes the sources of a rank that an agent runs. The copying goroutine calls written with the
-// number of bytes that it has written to the destination. written gives the agent as many bytes of credit. If
-// the copying goroutine is running already, it adopts the sources.
+// number of bytes that it has written to the destination. written gives the agent as many bytes of credit.
 func (o *output) addRemote(r *rank, merged bool, written func(which stream, n int)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,14 +51,7 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 			s.room.give(n) // before the call of written, because the agent sends more as soon as it has the credit
 			written(which, n)
 		}
-		if o.running {
-			s.lines = newSplitter(o.layout.tag(s.from, which), o.holdsLines())
-			o.direct(s)
-			o.chunks = append(o.chunks, chunk{source: s, late: true})
-			o.ring()
-		} else {
-			o.append(s)
-		}
+		o.introduce(s)
 		r.streams[which] = s
 	}
 }

@@ -30,6 +30,13 @@ host same1: 2 ranks, processors CPUS
 `, "CPUS", processors), text)
 }
 
+// -dry-run also shows a host that has no ranks. With -on-failure respawn, such a host takes the ranks of lost hosts.
+func TestDryRunShowsAHostWithoutRanks(t *testing.T) {
+	got := gorun(t, nil, "-host", "a:1,b:1", "-rsh", rsh(t), "-on-failure", "respawn", "-dry-run", "-n", "1", "no-such-program")
+	require.Zero(t, got.code, got.err)
+	require.Regexp(t, `^1 rank\nhost a: 1 rank, .*\n  rank 0: .*\nhost b: 0 ranks, processors [^\n]*\n$`, got.out)
+}
+
 // -dry-run shows the binding on this machine, and fails if a host cannot be reached.
 func TestDryRunOnThisMachine(t *testing.T) {
 	allowed := allowedProcessors(t)

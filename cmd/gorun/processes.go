@@ -42,17 +42,18 @@ func processParent(pid int) (int, bool) {
 
 // statParent parses the contents of /proc/PID/stat for processParent.
 func statParent(stat []byte) (int, bool) {
-	// The name of the executable is in parentheses and may contain any character (proc(5)).
-	i := bytes.LastIndexByte(stat, ')')
-	if i < 0 {
-		return 0, false
-	}
-	fields := bytes.Fields(stat[i+1:])
+	fields := statFields(stat)
 	if len(fields) < 2 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
 		return 0, false
 	}
 	parent, err := strconv.Atoi(string(fields[1]))
 	return parent, err == nil
+}
+
+// statFields returns the fields of the contents of /proc/PID/stat after the name of the executable, which is in
+// parentheses and may contain any character (proc(5)). The first field is the state.
+func statFields(stat []byte) [][]byte {
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 }
 
 // hasVariable reports whether a process was started with variable, which has the form NAME=VALUE, in its

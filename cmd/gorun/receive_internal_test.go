@@ -33,7 +33,7 @@ func inboxOf(dir string, below ...*safeBuffer) (*inbox, *safeBuffer) {
 	conn := link.NewConn(nil, &said)
 	under := newBranches(conn)
 	for number, to := range below {
-		under.list[number] = &branch{number: number, in: link.NewConn(nil, to)}
+		under.list[number] = &branch{in: link.NewConn(nil, to)}
 	}
 	b := newInbox(dir, conn, under)
 	b.paths = []string{"/bin/prog"}

@@ -31,9 +31,6 @@ const (
 type restarts struct {
 	spawner *spawner // of this machine; nil if the job has hosts, or does not start ranks again
 	count   int      // restarts of the job; one restart may replace several lost ranks
-	// generation is the number of the generation of a job on hosts. It exceeds count if ranks had
-	// to wait for a host.
-	generation int
 	// unused counts, by program, the spares that have ended or could not be started since a spare last became a
 	// rank.
 	unused map[*app]int

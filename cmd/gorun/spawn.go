@@ -72,10 +72,7 @@ type wiring struct {
 // all ranks of the world. generations is the maximum number of generations of the job.
 func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
 	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common, generations: generations}
-	var err error
-	if len(n.ranks) > 0 { // a node without ranks may get some in a later generation
-		err = n.bindRanks()
-	}
+	err := n.bindRanks()
 	if err == nil {
 		err = s.share()
 	}

@@ -321,7 +321,7 @@ func (j *job) dumpEnded() {
 
 // brokenOutput ends a job whose output cannot be written.
 func (j *job) brokenOutput(err error) {
-	if isBrokenPipe(err) {
+	if errors.Is(err, unix.EPIPE) {
 		if j.verdict.first == nil {
 			j.verdict.silent = true
 		}
@@ -357,7 +357,7 @@ func (j *job) signaled(sig os.Signal) {
 		j.node.stop()
 	case unix.SIGCONT:
 		for _, h := range j.hosts {
-			h.resume()
+			h.conn.Resume()
 		}
 		j.pass(s)
 	case unix.SIGPIPE: // the write that caused it has returned an error

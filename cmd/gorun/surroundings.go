@@ -66,9 +66,9 @@ func (o *options) findHosts(getenv func(string) string) error {
 	}
 	ranks := ""
 	if a.Ranks > 0 && a.Ranks < o.hosts.slots() {
-		ranks = fmt.Sprintf("%d ranks for ", a.Ranks)
+		ranks = counted(a.Ranks, "rank") + " for "
 	}
-	o.took = fmt.Sprintf("taking %s (%s): %s%d slots on %s; agents %s", a.Source, a.From, ranks, o.hosts.slots(), o.hosts, by)
+	o.took = fmt.Sprintf("taking %s (%s): %s%s on %s; agents %s", a.Source, a.From, ranks, counted(o.hosts.slots(), "slot"), o.hosts, by)
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (l hostList) String() string {
 	for _, h := range l[:min(len(l), shownHostsMax)] {
 		names = append(names, fmt.Sprintf("%s:%d", h.name, h.slots))
 	}
-	text := fmt.Sprintf("%d hosts, %s", len(l), strings.Join(names, " "))
+	text := counted(len(l), "host") + ", " + strings.Join(names, " ")
 	if len(l) > shownHostsMax {
 		text += " ..."
 	}

@@ -36,10 +36,6 @@ var (
 	ErrRanks = errors.New("the algorithm is not for this number of ranks")
 )
 
-// Uniform returns the model in which a message of n bytes takes alpha + n*beta ns, and combining n
-// bytes takes n*gamma ns.
-func Uniform(alpha, beta, gamma float64) Model { return virtual.Uniform(alpha, beta, gamma) }
-
 // Run describes the simulation of one call of an operation by all ranks.
 type Run struct {
 	// Operation and Algorithm are names as in GORUN_COLL.

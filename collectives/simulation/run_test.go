@@ -11,7 +11,11 @@ import (
 
 // run returns a Run with valid fields.
 func run() simulation.Run {
-	return simulation.Run{Operation: "allreduce", Algorithm: "rabenseifner", Ranks: 1 << 9, Bytes: 1 << 20, Model: simulation.Uniform(1000, 0.5, 0.25)}
+	level := simulation.Level{{Latency: 1000, PerByte: 0.5}}
+	return simulation.Run{
+		Operation: "allreduce", Algorithm: "rabenseifner", Ranks: 1 << 9, Bytes: 1 << 20,
+		Model: simulation.Model{Network: level, Combine: 0.25},
+	}
 }
 
 // Predict returns the cost that the comment at the head of the algorithm's file states.

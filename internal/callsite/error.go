@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 	goruntime "runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Error is an error with the source line at which the program called the operation that failed. It is made
@@ -104,14 +107,34 @@ func MainCaller(stack []uintptr) (line, function string) {
 }
 
 // isStandard reports whether a function belongs to the standard library: the first element of its package's
-// path contains no dot, and the package is not main.
+// path contains no dot, and the package is neither main nor in a module of the program.
 func isStandard(function string) bool {
+	if slices.ContainsFunc(dotless(), func(module string) bool {
+		rest, in := strings.CutPrefix(function, module)
+		return in && (strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "."))
+	}) {
+		return false
+	}
 	first, _, isPath := strings.Cut(function, "/")
 	if !isPath {
 		return !strings.HasPrefix(function, "main.")
 	}
 	return !strings.Contains(first, ".")
 }
+
+// dotless returns those paths of the program's modules whose first elements contain no dot.
+var dotless = sync.OnceValue(func() (modules []string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if first, _, _ := strings.Cut(m.Path, "/"); first != "" && !strings.Contains(first, ".") {
+			modules = append(modules, m.Path)
+		}
+	}
+	return modules
+})
 
 // Program returns the line and the function of a frame, as in "main.go:12 (main.step)". It returns "" if the
 // function belongs to gorun or protoactor (see isInside) or to the standard library.

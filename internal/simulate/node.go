@@ -107,6 +107,9 @@ func (d *node) MarkDown(peer int, cause error) {
 	d.markDown(peer, cause)
 }
 
+// GiveUp implements transport.Transport. Nodes have no common memory, so it makes no difference whether the peer lives.
+func (d *node) GiveUp(peer int, cause error) { d.MarkDown(peer, cause) }
+
 // markDown records the loss of a peer and wakes the rank. It does nothing if the loss is recorded already.
 func (d *node) markDown(peer int, cause error) {
 	if d.dead || d.closed || d.peers[peer].cause != nil {

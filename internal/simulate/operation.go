@@ -16,9 +16,8 @@ type operation struct {
 	key    transport.Key
 	token  uint64
 
-	done  bool // ended; the next Poll reports the completion
-	value uint64
-	err   error
+	done bool // ended; the next Poll reports the completion
+	err  error
 }
 
 // begin sends the request to the peer.

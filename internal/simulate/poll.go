@@ -80,7 +80,7 @@ func (d *node) complete(h transport.Handler) int {
 		}
 		op := d.operations[i]
 		d.operations = slices.Delete(d.operations, i, i+1)
-		d.call(func() { h.Completed(op.peer, op.token, op.value, op.err) })
+		d.call(func() { h.Completed(op.peer, op.token, 0, op.err) })
 		n++
 	}
 }

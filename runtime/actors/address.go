@@ -8,13 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// address returns the address part of the PIDs of a rank's actors. epoch is the generation of the job.
-func address(rank int, epoch uint32) string { return port.Address(rank, epoch) }
-
-// parseAddress parses an address. It accepts exactly the addresses that the function address returns
-// for the ranks from 0 to 1<<31 - 1. If the address is valid, parseAddress allocates no memory. This
-// matters because resolve calls parseAddress for each new *actor.PID of another rank, except the PIDs of
-// futures in the cache (remoteFutures).
+// parseAddress is the inverse of port.Address. It accepts exactly the addresses of the ranks from 0 to 1<<31 - 1.
+// If the address is valid, parseAddress allocates no memory. This matters because resolve calls parseAddress for
+// each new *actor.PID of another rank, except the PIDs of futures in the cache (remoteFutures).
 func parseAddress(a string) (rank int, epoch uint32, err error) {
 	rest, ok := strings.CutPrefix(a, port.AddressPrefix)
 	number, life, later := strings.Cut(rest, "@")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
 func TestAddressText(t *testing.T) {
@@ -14,7 +15,7 @@ func TestAddressText(t *testing.T) {
 		epoch uint32
 		text  string
 	}{{0, 0, "rank:0"}, {12, 0, "rank:12"}, {3, 7, "rank:3@7"}, {1<<31 - 1, 1<<32 - 1, "rank:2147483647@4294967295"}} {
-		require.Equal(t, c.text, actors.Address(c.rank, c.epoch))
+		require.Equal(t, c.text, port.Address(c.rank, c.epoch))
 		rank, epoch, err := actors.ParseAddress(c.text)
 		require.NoError(t, err)
 		require.Equal(t, c.rank, rank)

@@ -3,8 +3,6 @@
 package actors_test
 
 import (
-	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -86,34 +84,4 @@ func testTellAllocates(t *testing.T) {
 		ask(t, s, pid, "done")
 		return nil
 	}))
-}
-
-// TestHundredThousandActors spawns 100,000 actors on eight ranks, and checks that they get one
-// message of another rank each.
-func TestHundredThousandActors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	const ranks, each = 8, 100_000 / 8
-	local(t, ranks, actors.Config{}, func(all []*actors.System) {
-		var told atomic.Int64
-		for _, s := range all {
-			for i := range each {
-				_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-					if _, ok := c.Message().(int); ok {
-						told.Add(1)
-						c.Stop(c.Self())
-					}
-				}), fmt.Sprint("a", i))
-				require.NoError(t, err)
-			}
-		}
-		for rank := range all {
-			from := all[(rank+1)%ranks]
-			for i := range each {
-				from.Root.Send(from.PID(rank, fmt.Sprint("a", i)), i)
-			}
-		}
-		require.Eventually(t, func() bool { return told.Load() == ranks*each }, 3*soon, soon/100)
-	})
 }

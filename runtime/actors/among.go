@@ -97,7 +97,7 @@ func (r *roaming) settle() (here bool) {
 func (s *System) isLost(rank int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.down[rank] != nil
+	return s.down[rank]
 }
 
 // moveActors moves the actors of SpawnAmong whose rank is lost. Each actor is started on a separate

@@ -61,6 +61,9 @@
 // bytes of a []byte, after it was sent. A message that needs arena memory and is too large for the
 // arena becomes a dead letter, too.
 //
+// An actor gets the parts of an actor.MessageBatch before the batch, as with protoactor. A batch whose method
+// GetMessages panics becomes a dead letter.
+//
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which
 // they were sent, and each message that does not become a dead letter arrives once.
 //
@@ -116,21 +119,24 @@
 // unless it has waited for the actor (see Addresses). If it is a *runtime.Message, it is released one second
 // later.
 //
-// Config.Logger gets a log line for each dead letter and for each panic of an actor, at most ten lines
-// a second in all. The line for a panic contains its source lines. The default Logger writes to
-// standard error. The limit does not apply to dead letters that the end of an actor or of a rank causes.
-// They have the level Info, which the default Logger does not print.
+// Config.Logger gets a log line for each *DeadLetter, except those of a DeadLetterResponse, and for each panic
+// of an actor, at most ten lines a second in all. The line for a panic contains its source lines. The default
+// Logger writes to standard error. The limit does not apply to dead letters that the end of an actor or of a
+// rank causes. They have the level Info, which the default Logger does not print. A message that is published
+// only as protoactor's event is logged by protoactor, with the level Info, too, and at most one in 100 ms.
 //
 // # Death
 //
-// Supervision is local to a rank, with all of protoactor's strategies; watching works between ranks.
-// When a rank is lost, every watcher of one of its actors gets one Terminated with the reason
-// AddressTerminated. Every unanswered RequestFuture to that rank ends with actor.ErrDeadLetter,
-// whether the request was handled or not. The *DeadLetter names the lost rank. The rank of a request
-// is the rank to which the request was sent, directly or through an actor or a router of the
-// requester's own rank. An actor of that rank may forward the request to a third rank. If the third
-// rank is lost, the loss is not reported, and the request ends with its timeout. If the forwarding
-// rank is lost, the request ends at once, and a later answer of the third rank is dropped.
+// Supervision is local to a rank, with all of protoactor's strategies; watching works between ranks. When a
+// rank is lost, every watcher of one of its actors gets one Terminated with the reason AddressTerminated. An
+// actor that watches an actor of another rank, and then a later actor with the same PID before the Terminated
+// for the first one has come, gets this Terminated and none for the later actor. Every unanswered
+// RequestFuture to a lost rank ends with actor.ErrDeadLetter, whether the request was handled or not. The
+// *DeadLetter names the lost rank. The rank of a request is the rank to which the request was sent, directly
+// or through an actor or a router of the requester's own rank. An actor of that rank may forward the request
+// to a third rank. If the third rank is lost, the loss is not reported, and the request ends with its
+// timeout. If the forwarding rank is lost, the request ends at once, and a later answer of the third rank is
+// dropped.
 //
 // After the loss of a rank under gorun -on-failure respawn, all actors of all ranks end with their
 // World (World.Resume). Watchers get Terminated with the reason AddressTerminated. Registered names

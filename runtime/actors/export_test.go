@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
@@ -27,13 +28,8 @@ func (s *System) Lose(rank int) { s.engine.MarkDown(rank, errors.New("killed by 
 // ParseAddress calls parseAddress.
 func ParseAddress(a string) (rank int, epoch uint32, err error) { return parseAddress(a) }
 
-// Address calls address.
-func Address(rank int, epoch uint32) string { return address(rank, epoch) }
-
-// Probes returns how many probes for cycles of waiting actors this rank has started.
-func (s *System) Probes() uint32 {
-	return s.waits.Probes()
-}
+// Probes returns how many probes for cycles of waiting actors this rank has started. The call counts as a probe, too.
+func (s *System) Probes() uint32 { return s.waits.Begin(deadlock.Origin{}).Number - 1 }
 
 // Questions returns the number of open requests of this rank.
 func (s *System) Questions() int {

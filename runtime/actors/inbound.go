@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -251,9 +252,12 @@ func (p *inbound) contents(a *arrival, src *source, w engine.ActorMessage, kind 
 	switch kind {
 	case codec.KindUser, codec.KindLarge:
 	case codec.KindProbe:
-		q, err := parseProbe(body)
+		q, ok := deadlock.Parse(body)
+		if !ok {
+			return fmt.Errorf("%w: probe of %d bytes", codec.ErrMalformed, len(body))
+		}
 		a.kind, a.message = arrivalProbe, q
-		return err
+		return nil
 	case codec.KindSystem:
 		if w.Type < codec.NumberWatch || w.Type > codec.NumberStop || a.sender == nil && w.Type != codec.NumberStop || w.Type == codec.NumberTerminated && len(body) != 1 {
 			return fmt.Errorf("%w: system message %d", codec.ErrMalformed, w.Type)
@@ -314,9 +318,9 @@ func (p *inbound) namelessOf(rank int) *remote {
 	if r := p.nameless[rank].Load(); r != nil {
 		return r
 	}
-	r, _ := p.s.resolve(p.s.PID(rank, namelessID))
-	p.nameless[rank].Store(r.(*remote))
-	return r.(*remote)
+	r := p.s.reach(remoteKey{rank, p.s.epoch, namelessID})
+	p.nameless[rank].Store(r)
+	return r
 }
 
 // namelessID is an id that no actor has.

@@ -220,7 +220,8 @@ func (p *inbound) settle() {
 // not complete.
 func (p *inbound) goOn(in *receiveStream) {
 	in.pulling = false
-	waiting := in.take()
+	waiting := in.kept
+	in.kept = nil
 	for i := range waiting {
 		p.deliver(&waiting[i])
 	}

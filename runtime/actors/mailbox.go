@@ -2,6 +2,7 @@ package actors
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
 // turnMax is the number of messages after which an actor lets other actors run.
@@ -143,13 +145,32 @@ func (m *mailbox) wake() {
 	m.arouse()
 }
 
+// batchOf returns the MessageBatch that a message is, or nil. As in protoactor's mailboxes, an actor gets the parts
+// of a batch before the batch itself, which may be a request.
+func batchOf(message any) actor.MessageBatch {
+	batch, _ := actor.UnwrapEnvelopeMessage(message).(actor.MessageBatch)
+	return batch
+}
+
+// unpack posts the parts of a batch. If GetMessages panics, the batch becomes a dead letter, and unpack returns
+// false: a panic would end the serving goroutine, which posts messages of other ranks.
+func (m *mailbox) unpack(batch actor.MessageBatch, message any, post func(part any)) bool {
+	var parts []any
+	if err := codec.Contained(func() error { parts = batch.GetMessages(); return nil }); err != nil {
+		m.refuse(message, fmt.Errorf("parts of a batch: %w", err))
+		return false
+	}
+	for _, part := range parts {
+		post(part)
+	}
+	return true
+}
+
 // PostUserMessage implements actor.Mailbox. Any goroutine of this rank may call it, whether it runs an
-// actor or not. As in protoactor's mailboxes, the parts of a batch precede the batch itself, which may be a request.
+// actor or not.
 func (m *mailbox) PostUserMessage(message any) {
-	if batch, ok := actor.UnwrapEnvelopeMessage(message).(actor.MessageBatch); ok {
-		for _, part := range batch.GetMessages() {
-			m.PostUserMessage(part)
-		}
+	if batch := batchOf(message); batch != nil && !m.unpack(batch, message, m.PostUserMessage) {
+		return
 	}
 	if e, ok := message.(*actor.MessageEnvelope); ok {
 		m.s.fence(e.Sender)
@@ -171,8 +192,13 @@ func (m *mailbox) put(i item) {
 }
 
 // postArrived appends a message of another rank. The mailbox always has space for such a message,
-// because the stream's credit bounds these messages.
+// because the stream's credit bounds these messages. The parts of a batch take no credit of their own.
 func (m *mailbox) postArrived(i item) {
+	post := func(part any) { m.postArrived(item{message: part, in: i.in}) }
+	if batch := batchOf(i.message); batch != nil && !m.unpack(batch, i.message, post) {
+		i.in.repay(i.cost)
+		return
+	}
 	m.mu.Lock()
 	m.user.push(i)
 	m.arouse()

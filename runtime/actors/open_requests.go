@@ -44,7 +44,12 @@ type openRequests struct {
 // withdraw removes the openRequest of a message that was not sent, and returns err. If the
 // openRequest has already been removed, because its future has ended, the error wraps errEnded.
 func (s *System) withdraw(one openRequest, err error) error {
-	if s.openRequests.take(one) || s.isActorNamed(one) {
+	if s.openRequests.take(one) {
+		return err
+	}
+	// The sender may be an actor whose name looks like a future's. enter may have removed its openRequest
+	// although the request has not ended.
+	if process, _ := s.ProcessRegistry.GetLocal(one.future.Id); isActor(process) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errEnded, cmp.Or(err, actor.ErrDeadLetter))
@@ -95,14 +100,6 @@ func (q *openRequests) take(one openRequest) bool {
 func (s *System) open(one openRequest) bool {
 	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
 	return ok && !isActor(process)
-}
-
-// isActorNamed reports whether the sender of a request is not a future but an actor whose name looks
-// like a future's. enter may remove the openRequest of such an actor although the request has not
-// ended.
-func (s *System) isActorNamed(one openRequest) bool {
-	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
-	return ok && isActor(process)
 }
 
 // unanswered removes the requests for which vain returns true, because no answer to them can arrive.

@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -173,32 +174,84 @@ func TestExampleMiddlewareAndTouch(t *testing.T) {
 	})
 }
 
-// parts is a batch of messages.
+// parts is a batch of messages. It panics if it has none.
 type parts []any
 
 // GetMessages implements actor.MessageBatch.
-func (p parts) GetMessages() []any { return p }
+func (p parts) GetMessages() []any {
+	if len(p) == 0 {
+		panic("no parts")
+	}
+	return p
+}
+
+// three is a batch of plain data.
+type three [3]int64
+
+// GetMessages implements actor.MessageBatch.
+func (p *three) GetMessages() []any { return []any{int(p[0]), parts{int(p[1])}, int(p[2])} }
+
+func init() {
+	actors.RegisterType[parts]()
+	actors.RegisterType[three]()
+}
+
+// batched spawns an actor that answers a batch by all messages that it has got.
+func batched(t *testing.T, s *actors.System, name string, mailbox actor.PropsOption) {
+	t.Helper()
+	var got []int
+	_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case int:
+			got = append(got, m)
+		case parts, *three:
+			if got = append(got, -1); c.Sender() != nil {
+				c.Respond(rich{Name: fmt.Sprint(got)})
+				got = nil
+			}
+		}
+	}, mailbox), name)
+	require.NoError(t, err)
+}
 
 // TestMessageBatch checks that an actor gets the parts of a batch and then the batch itself, which may be a request, as
-// with a mailbox of protoactor.
+// with a mailbox of protoactor: whether the batch is of the actor's rank or of another one, comes through a router, or
+// has waited for the actor. A batch whose GetMessages panics is a dead letter.
 func TestMessageBatch(t *testing.T) {
-	local(t, 1, actors.Config{}, func(all []*actors.System) {
+	local(t, 2, actors.Config{Patience: soon}, func(all []*actors.System) {
 		s := all[0]
-		for name, mailbox := range map[string]actor.PropsOption{"protoactor": actor.WithMailbox(actor.Unbounded()), "worker": s.Worker(), "inline": s.Inline()} {
-			var got []any
-			pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-				switch m := c.Message().(type) {
-				case int:
-					got = append(got, m)
-				case parts:
-					got = append(got, len(m))
-					c.Respond(got)
+		_, err := s.Spawn(idle(), "idle")
+		require.NoError(t, err)
+		mailboxes := map[string]actor.PropsOption{"protoactor": actor.WithMailbox(actor.Unbounded()), "worker": s.Worker(), "inline": s.Inline()}
+		for name, mailbox := range mailboxes {
+			for from, sender := range all {
+				name := fmt.Sprint(name, from)
+				early := sender.Root.RequestFuture(sender.PID(0, name), parts{7, 8, 9}, soon)
+				settle(t, sender, 0)
+				batched(t, s, name, mailbox)
+				router, err := s.Route(actors.RoundRobin, "to "+name, s.PID(0, name))
+				require.NoError(t, err)
+				v, err := early.Result()
+				require.NoError(t, err, name)
+				require.Equal(t, rich{Name: "[7 8 9 -1]"}, v, name)
+				for _, id := range []string{name, router.Id} {
+					for want, m := range map[string]any{"[7 -1]": parts{7}, "[1 2 -1 3 -1]": &three{1, 2, 3}} {
+						v, err := sender.Root.RequestFuture(sender.PID(0, id), m, soon).Result()
+						require.NoError(t, err, id)
+						require.Equal(t, rich{Name: want}, v, id)
+					}
 				}
-			}, mailbox), name)
-			require.NoError(t, err)
-			v, err := s.Root.RequestFuture(pid, parts{7, 8, 9}, soon).Result()
-			require.NoError(t, err, name)
-			require.Equal(t, []any{7, 8, 9, 3}, v, name)
+			}
+		}
+		dead := letters(s)
+		_, err = s.Route(actors.Broadcast, "all", s.PID(0, "worker1"))
+		require.NoError(t, err)
+		for _, name := range []string{"worker1", "inline1", "all"} {
+			for _, sender := range all {
+				_, err := sender.Root.RequestFuture(sender.PID(0, name), parts{}, soon).Result()
+				require.ErrorIs(t, err, actor.ErrDeadLetter)
+				require.ErrorContains(t, next(t, dead), "parts of a batch: panic: no parts")
+			}
 		}
 	})
 }

@@ -137,13 +137,6 @@ func (in *receiveStream) settle(spent uint32) {
 	in.tell(in.returned.Load())
 }
 
-// take removes and returns the arrivals in kept.
-func (in *receiveStream) take() []arrival {
-	kept := in.kept
-	in.kept = nil
-	return kept
-}
-
 const (
 	// receiveStreamsPage is the number of receive streams in one page of source.receiveStreams.
 	receiveStreamsPage = 256

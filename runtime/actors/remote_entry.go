@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
 // remoteKey identifies an actor of another rank.
@@ -20,7 +21,7 @@ type remoteKey struct {
 }
 
 // pid returns a PID of the actor.
-func (k remoteKey) pid() *actor.PID { return actor.NewPID(address(k.rank, k.epoch), k.id) }
+func (k remoteKey) pid() *actor.PID { return actor.NewPID(port.Address(k.rank, k.epoch), k.id) }
 
 // remoteEntry is the state of a System for an actor of another rank. The entry's remote lives as long
 // as PIDs refer to it or messages wait in it; a later remote of the actor gets the same entry. The

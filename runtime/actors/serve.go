@@ -232,6 +232,9 @@ func (p *inbound) handIn(a *arrival) (woke bool) {
 	case l.system:
 		p.flush()
 		box.PostSystemMessage(l.message)
+	case batchOf(l.message) != nil:
+		p.flush()
+		box.postArrived(item{message: l.message, in: a.in, cost: a.cost})
 	default:
 		if p.to != box {
 			p.flush()

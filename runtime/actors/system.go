@@ -85,8 +85,8 @@ type System struct {
 	// mu guards the fields up to the next blank line.
 	mu      sync.Mutex
 	remotes map[remoteKey]*remoteEntry
-	// down holds the cause of each loss, by lost rank.
-	down map[int]error
+	// down is the set of lost ranks.
+	down map[int]bool
 	// roaming holds the actors of SpawnAmong.
 	roaming []*roaming
 	// watches holds the watches of this rank's actors on actors of other ranks. The keys are the
@@ -144,7 +144,7 @@ func newSystem(w port.World, cfg Config) *System {
 	s := &System{
 		cfg: cfg.withDefaults(), world: w, engine: w.Engine(), epoch: uint32(w.Epoch()),
 		remotes: make(map[remoteKey]*remoteEntry),
-		down:    make(map[int]error),
+		down:    make(map[int]bool),
 		watches: make(map[int]map[string]map[string]watch),
 		watched: make(map[int]map[watchKey]watch),
 	}
@@ -157,7 +157,7 @@ func newSystem(w port.World, cfg Config) *System {
 		s.ActorSystem = registry.NewSystem(s.cfg.Logger)
 	}
 	for rank := range w.Size() {
-		s.addresses = append(s.addresses, address(rank, s.epoch))
+		s.addresses = append(s.addresses, port.Address(rank, s.epoch))
 	}
 	if !s.shared {
 		s.ProcessRegistry.Address = s.addresses[w.Rank()]
@@ -195,7 +195,7 @@ func (s *System) Size() int { return s.world.Size() }
 func (s *System) PID(rank int, name string) *actor.PID {
 	switch {
 	case rank < 0 || rank >= len(s.addresses):
-		return actor.NewPID(address(rank, 0), name) // a message to this PID becomes a dead letter (ErrNoRank)
+		return actor.NewPID(port.Address(rank, 0), name) // a message to this PID becomes a dead letter (ErrNoRank)
 	case rank == s.Rank():
 		return s.own(name)
 	}

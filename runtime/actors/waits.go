@@ -1,9 +1,6 @@
 package actors
 
 import (
-	"fmt"
-
-	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
@@ -85,15 +82,6 @@ func (s *System) probed(p deadlock.Probe, m *mailbox) {
 		return
 	}
 	s.passProbe(p, s.waits.Pass(p, m))
-}
-
-// parseProbe parses a probe of a peer.
-func parseProbe(b []byte) (deadlock.Probe, error) {
-	p, ok := deadlock.Parse(b)
-	if !ok {
-		return p, fmt.Errorf("%w: probe of %d bytes", codec.ErrMalformed, len(b))
-	}
-	return p, nil
 }
 
 // running returns the actor that the calling goroutine runs, or nil, and reports whether the calling

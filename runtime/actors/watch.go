@@ -20,7 +20,7 @@ type watch struct{ watcher, who *actor.PID }
 func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down[key.rank] != nil || s.ended.Load() != nil {
+	if s.down[key.rank] || s.ended.Load() != nil {
 		return false
 	}
 	there := s.watches[key.rank]
@@ -146,11 +146,11 @@ func watchersOf(invoker actor.MessageInvoker) (all []*actor.PID) {
 // dead letters, and open requests to the lost rank end.
 func (s *System) lost(rank int, cause error) {
 	s.mu.Lock()
-	if s.down[rank] != nil {
+	if s.down[rank] {
 		s.mu.Unlock()
 		return
 	}
-	s.down[rank] = cause
+	s.down[rank] = true
 	watches, watched := s.watches[rank], s.watched[rank]
 	delete(s.watches, rank)
 	delete(s.watched, rank)

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +19,7 @@ func (c Config) check() error {
 		return nil
 	}
 	if st, err := os.Stat(c.Directory); err != nil || !st.IsDir() {
-		return fmt.Errorf("checkpoint: %s is not a directory: %w", c.Directory, cmpOr(err, fs.ErrInvalid))
+		return fmt.Errorf("checkpoint: %s is not a directory: %w", c.Directory, cmp.Or(err, fs.ErrInvalid))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,7 +41,7 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 	s.introduce(own)
 	var err error
 	for _, p := range parts {
-		err = cmpOr(err, p.err)
+		err = cmp.Or(err, p.err)
 	}
 	if own.World().LocalRank() == 0 {
 		s.config.sweep() // one rank of each node does this, because each node may have a directory of its own
@@ -79,13 +80,6 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 	}
 	s.forget(step, r.ward)
 	return step, true, nil
-}
-
-func cmpOr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // holding returns the description of the copies that this rank has.
@@ -168,15 +162,15 @@ func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error)
 				continue
 			}
 			forwarded, failed := forward(c, rank, kept.image)
-			requests, err = append(requests, forwarded...), cmpOr(err, failed)
+			requests, err = append(requests, forwarded...), cmp.Or(err, failed)
 		}
 	}
 	mine := find(&s.own, c.Rank(), step)
 	if from := holders(all, c.Rank(), step)[0]; mine == nil {
 		mine = s.oldest(&s.own)
-		err = cmpOr(err, mine.receive(c, from, c.Rank(), step))
+		err = cmp.Or(err, mine.receive(c, from, c.Rank(), step))
 	}
-	return mine, cmpOr(err, runtime.WaitAll(requests))
+	return mine, cmp.Or(err, runtime.WaitAll(requests))
 }
 
 // read fills parts from a copy of this rank. If the image of the copy is packed, read replaces it by
@@ -217,7 +211,7 @@ func (s *Store) replenish(c *runtime.Comm, r *ring, all []holding, step int) err
 	if !keeps(c.Rank(), r.ward) {
 		err = s.oldest(&s.kept).receive(c, r.ward, r.ward, step)
 	}
-	return cmpOr(err, handed())
+	return cmp.Or(err, handed())
 }
 
 // find returns the copy of a rank at a step from an array of copies, or nil if the array has no such

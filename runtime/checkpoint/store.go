@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -196,7 +197,7 @@ func (s *Store) exchange(c *runtime.Comm, r *ring, mine, theirs *copied, step in
 	}
 	sent := s.hand(c, r, mine.image, step)
 	err := theirs.receive(c, r.ward, r.ward, step)
-	return cmpOr(err, sent())
+	return cmp.Or(err, sent())
 }
 
 // hand starts to send this rank's image to its keeper. It returns a function that waits until the image is sent.

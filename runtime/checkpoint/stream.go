@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
@@ -89,7 +90,7 @@ func (s *Store) deliver(c *runtime.Comm, to int, image []byte, step int) error {
 	k := carrier{comm: c, to: to, way: &s.way, full: s.sent.Block}
 	s.way.idle()
 	err := stream(&s.sent, &s.rooms, packedHead(step, c.Size(), c.Rank(), len(image)), image, k.put)
-	return cmpOr(err, runtime.WaitAll(append(k.requests[:], head)))
+	return cmp.Or(err, runtime.WaitAll(append(k.requests[:], head)))
 }
 
 // forward starts to send an image that this rank keeps in packed form, without packing it again. If the image is

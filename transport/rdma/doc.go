@@ -106,7 +106,7 @@
 //	                    true and the peer's operating system accepts TCP connections, this
 //	                    rank assumes that the peer's process is suspended (for example by
 //	                    SIGSTOP), and goes on waiting for the peer
-//	MarkDown            for at most Config.Departure, Poll delivers messages that the peer
+//	MarkDown, GiveUp    for at most Config.Departure, Poll delivers messages that the peer
 //	                    sent before its end, until each connection of the peer has ended; then the
 //	                    peer is down
 //	malformed frame     the peer is down with transport.ErrDamaged

@@ -8,14 +8,17 @@ import (
 
 const (
 	// sendMemoryMax bounds the registered memory for frames that this rank sends on one rail, in
-	// bytes, for all peers together. The first buffers of each size, and the buffers that the method lend
-	// makes, are registered even beyond this bound.
+	// bytes, for all peers together. It equals credit.BudgetBytes, the bound for receives in a job of up to a thousand
+	// ranks. The first buffers of each size, and the buffers that the method lend makes, are registered even beyond this
+	// bound.
 	sendMemoryMax = 64 << 20
-	// sendChunk is the number of bytes of buffers that are registered at a time. But at least four
-	// buffers are registered at a time.
+	// sendChunk is the number of bytes of buffers that are registered at a time: one registration, which is a system
+	// call at an adapter of the kernel, serves 256 buffers of the smallest size. But at least four buffers are registered at
+	// a time.
 	sendChunk = 64 << 10
 	// classes is the number of sizes of buffers: classSmall, classMiddle and slotDefault bytes, and the
-	// size of a receive. No size is larger than the size of a receive.
+	// size of a receive. No size is larger than the size of a receive. From classSmall on, each size is at most 8.5 times
+	// the one before, so that a frame of 256 bytes or more takes a buffer of at most 8.5 times its length.
 	classes     = 4
 	classSmall  = 256
 	classMiddle = 2 << 10

@@ -254,3 +254,7 @@ func (t *Transport) MarkDown(peer int, cause error) {
 		t.command(func() { t.depart(peer, cause) })
 	}
 }
+
+// GiveUp implements transport.Transport. It does the same as MarkDown: when the loss of the peer is reported, its
+// connections end, and a peer that lives cannot access memory of this rank any more.
+func (t *Transport) GiveUp(peer int, cause error) { t.MarkDown(peer, cause) }

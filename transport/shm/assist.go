@@ -153,7 +153,7 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 	}
 	front, back, _ := parseClaims(atomic.LoadUint64(d.word(descClaims)))
 	if back > total { // no correct peer has claimed so many
-		if !t.dead[op.e.slot] {
+		if !t.lost(op.e.slot) {
 			t.distrust(op.e.slot) // settle ends the Get
 		}
 		return
@@ -287,7 +287,7 @@ func (t *Transport) help(j *helpJob, left *int) bool {
 	d := j.desc
 	length := atomic.LoadUint64(d.word(descLength))
 	addr := atomic.LoadUint64(d.word(descAddr))
-	if t.dead[j.e.slot] || length == 0 || length > maxChunks*maxChunk || atomic.LoadUint64(d.word(descSequence)) != j.sequence {
+	if t.lost(j.e.slot) || length == 0 || length > maxChunks*maxChunk || atomic.LoadUint64(d.word(descSequence)) != j.sequence {
 		return false
 	}
 	total := chunks(int(length))

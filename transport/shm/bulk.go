@@ -203,7 +203,7 @@ func (b *bulk) complete(h transport.Handler, i int) {
 // failBulk completes every operation on a lost peer. An operation that has already succeeded completes
 // without an error; any other operation completes with the loss of the peer as its error. failBulk also
 // discards the copies that this rank has to make for this peer.
-func (t *Transport) failBulk(h transport.Handler, e *endpoint, reaped bool) {
+func (t *Transport) failBulk(h transport.Handler, e *endpoint) {
 	b := &t.bulk
 	for i := 0; i < len(b.ops); {
 		op := b.ops[i]
@@ -212,7 +212,7 @@ func (t *Transport) failBulk(h transport.Handler, e *endpoint, reaped bool) {
 			continue
 		}
 		b.unshare(op)
-		t.dropTickets(op, reaped)
+		t.dropTickets(op)
 		if !op.finished || op.err != nil {
 			op.fail(e.down)
 		}
@@ -245,7 +245,7 @@ func (t *Transport) step(op *bulkOp, left *int) {
 	switch {
 	case op.key.Token == tokenArena:
 		t.stepArena(op, left)
-	case t.dead[op.e.slot] && op.e.reach.direct:
+	case t.lost(op.e.slot) && op.e.reach.direct:
 		op.waiting = true // until the loss is reported, because the process ID may name another process
 	case op.shared.desc.words != nil:
 		t.stepShared(op, left)

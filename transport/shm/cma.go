@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -132,15 +131,6 @@ func (e *endpoint) write(b []byte, addr uint64) (int, error) {
 		return 0, err
 	}
 	return e.t.writer(e.reach.pid, b, addr)
-}
-
-// lives reports whether a peer that was marked down is known to live. It returns false if this rank
-// may not read the peer's memory by process_vm_readv, because then nothing shows that the peer lives.
-func (e *endpoint) lives() bool {
-	if e.t.cfg.DisableCMA || e.t.node.locals != nil {
-		return false
-	}
-	return e.recognize() == nil && e.reach.pid != os.Getpid()
 }
 
 // refuse records that a direct copy failed with err although the probe had succeeded.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,40 +22,29 @@ func damageRing(tb testing.TB, ts []*shm.Transport, from int) {
 	}
 }
 
-// A peer that is given up while it lives keeps its ring, because it may still write to the ring. When
-// it is reaped, the ring is cleared and free. If direct copies show whether the peer lives, this holds for every
-// cause. Otherwise it holds for ErrDamaged.
+// A peer that is given up keeps its ring, because it may still write to the ring. When the peer is reaped, the ring is
+// cleared and free, whether the loss was reported before or not.
 func TestGivenUpKeepsItsRing(t *testing.T) {
-	t.Run("staged", func(t *testing.T) { testGivenUp(t, true, fmt.Errorf("lane: %w", transport.ErrDamaged)) })
-	t.Run("direct", func(t *testing.T) {
-		needsAlone(t)
-		testGivenUp(t, false, errors.New("violates the protocol"))
-	})
-}
-
-// testGivenUp gives up a living peer with a cause and then kills it.
-func testGivenUp(t *testing.T, noCMA bool, cause error) {
-	t.Helper()
-	s := newStage(t, "sink", 2, noCMA)
-	to := endpointTo(t, s.tr, 1)
-	for range 2 * shm.RingAfter { // after RingAfter answers, rank 1 sends in a ring
-		s.arrivals = s.arrivals[:0]
-		require.NoError(t, to.Send(transport.Header{A: wordAnswer}, nil))
-		require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))
-	}
-	const rank1 = 2
-	require.EqualValues(t, rank1, shm.RingOwner(s.tr, 0))
-	s.tr.MarkDown(1, cause) // as the engine does
-	require.NoError(t, s.poll(func() bool { return len(s.downs) > 0 }))
-	require.EqualValues(t, rank1, shm.RingOwner(s.tr, 0))
-	s.kill(t, 1)
-	s.tr.MarkDown(1, unix.ESRCH)
-	poll(t, s.tr, s, 1)
-	require.Zero(t, shm.RingOwner(s.tr, 0))
-	require.Len(t, s.downs, 1)
-	ring := shm.Control(s.tr, 0)[shm.OffRings:][:shm.RingBytes]
-	for off := 0; off < len(ring); off += 64 {
-		require.Zero(t, binary.NativeEndian.Uint64(ring[off:]))
+	for _, reported := range []bool{true, false} {
+		ts := local(t, 2, false)
+		intoRing(t, ts[1], ts[0], 1, 0)
+		const rank1 = 2
+		l := &log{}
+		ts[0].GiveUp(1, errors.New("violates the protocol"))
+		if reported {
+			poll(t, ts[0], l, 2)
+			require.Len(t, l.downs, 1)
+			require.EqualValues(t, rank1, shm.RingOwner(ts[0], 0))
+			require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil))
+		}
+		ts[0].MarkDown(1, unix.ESRCH)
+		poll(t, ts[0], l, 1)
+		require.Zero(t, shm.RingOwner(ts[0], 0))
+		require.Len(t, l.downs, 1)
+		ring := shm.Control(ts[0], 0)[shm.OffRings:][:shm.RingBytes]
+		for off := 0; off < len(ring); off += 64 {
+			require.Zero(t, binary.NativeEndian.Uint64(ring[off:]))
+		}
 	}
 }
 

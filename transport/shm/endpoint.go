@@ -139,7 +139,7 @@ func (e *endpoint) put(kind uint8, h transport.Header, payload []byte) error {
 	case full:
 		return e.refused()
 	case damaged:
-		e.t.lose(e.peer, transport.ErrDamaged, false)
+		e.t.GiveUp(e.peer, transport.ErrDamaged)
 		return e.t.failure("send", e.peer, transport.ErrDamaged)
 	default:
 	}
@@ -175,7 +175,7 @@ func (e *endpoint) introduce() error {
 	}
 	if atomic.LoadUint64(e.control.word(offMagic)) != layoutMagic ||
 		atomic.LoadUint64(e.control.word(offVersion)) != layoutVersion {
-		e.t.lose(e.peer, transport.ErrDamaged, false)
+		e.t.GiveUp(e.peer, transport.ErrDamaged)
 		return e.t.failure("connect", e.peer, transport.ErrDamaged)
 	}
 	e.introduced = true

@@ -65,7 +65,7 @@ func Claim(t *Transport, rank, lines int, moveTail bool) {
 		if !moveTail && atomic.CompareAndSwapUint64(&w.index[tail&inboxMask], slotLap(tail), claim) {
 			return
 		}
-		if _, v := w.claim(tail, claim); v == written && !skip {
+		if w.claim(tail, claim) == written && !skip {
 			return
 		}
 	}

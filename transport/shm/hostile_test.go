@@ -100,6 +100,11 @@ func TestTailBeyondTheInbox(t *testing.T) {
 	poll(t, ts[0], l, 2)
 	require.Len(t, l.downs, 1)
 	require.ErrorIs(t, endpointTo(t, ts[2], 0).Send(transport.Header{}, nil), transport.ErrDamaged)
+	binary.NativeEndian.PutUint64(shm.Control(ts[0], 0)[shm.OffInboxTail:], 0)
+	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil))
+	require.NoError(t, endpointTo(t, ts[2], 0).Send(transport.Header{}, nil))
+	poll(t, ts[0], l, 4)
+	require.Equal(t, []arrival{{2, transport.Header{}, nil}}, l.arrivals, "nothing comes from the lost rank")
 }
 
 // A sender that announces a ring which another rank has taken is reported as lost, with ErrDamaged.

@@ -113,11 +113,11 @@ func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdic
 		if skip > 0 {
 			claim = slotWord(slotSkip, skip, w.rank, tail)
 		}
-		switch at, v := w.claim(tail, claim); {
+		switch v := w.claim(tail, claim); {
 		case v == damaged:
 			return damaged
 		case v == written && skip == 0:
-			w.fill(at, kind, h, payload, lines)
+			w.fill(tail, kind, h, payload, lines)
 			return written
 		}
 	}
@@ -127,20 +127,20 @@ func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdic
 // claim tries to claim the slot at tail: it writes the argument claim into the slot's index word if
 // the slot is free. It moves the tail past the claim, even if another rank has made the claim. It
 // returns full if this rank has to try again.
-func (w *inboxWriter) claim(tail, claim uint64) (uint64, verdict) {
+func (w *inboxWriter) claim(tail, claim uint64) verdict {
 	slot := &w.index[tail&inboxMask]
 	if atomic.CompareAndSwapUint64(slot, slotLap(tail), claim) {
 		atomic.CompareAndSwapUint64(w.tail, tail, tail+claim>>slotLinesShift&slotLinesMask)
-		return tail, written
+		return written
 	}
 	state, lines, _, ok := parseSlot(atomic.LoadUint64(slot), tail)
 	switch {
 	case !ok && atomic.LoadUint64(w.tail) == tail:
-		return 0, damaged
+		return damaged
 	case ok && state != slotFree:
 		atomic.CompareAndSwapUint64(w.tail, tail, tail+lines)
 	}
-	return 0, full
+	return full
 }
 
 // fill writes the record into the claimed slots and publishes it.

@@ -197,7 +197,7 @@ func (t *Transport) readInbox(h transport.Handler, limit int) int {
 		if state == slotClaimed && !t.reaped[slot] {
 			break
 		}
-		if state != slotPublished || t.dead[slot] && !t.draining(slot) {
+		if state != slotPublished || t.inbox.pos >= t.until[slot] {
 			t.inbox.moveTail(lines)
 			t.advanceInbox(lines)
 			events++

@@ -61,7 +61,7 @@ type ticket struct {
 	op       *bulkOp // nil if the ticket is free
 	off, n   int
 	sequence uint64
-	// lost is a peer whose loss was reported, but which has taken the ticket and may live and write to the buffer.
+	// lost is a peer whose loss was reported, but which has taken the ticket (see withheld).
 	lost *endpoint
 }
 
@@ -299,9 +299,6 @@ func (t *Transport) moveServes(left *int) int {
 // answer makes one copy for a peer and writes the peer's ticket.
 func (t *Transport) answer(job serveJob, left *int) {
 	e := t.endpoint(job.slot)
-	if e.down != nil {
-		return
-	}
 	word := ticketWord(e.control, job.ticket)
 	if !atomic.CompareAndSwapUint64(word, job.sequence<<8|codeAsked, job.sequence<<8|codeTaken) {
 		return // the peer has taken the ticket back
@@ -339,35 +336,22 @@ func addTo(b []byte, delta uint64) uint64 {
 	return atomic.AddUint64(w, delta) - delta
 }
 
-// withheld reports whether a lost peer may still write to a buffer, because it has taken the ticket of the buffer and
-// has not answered.
+// withheld reports whether a lost peer may still write to a buffer, because it has taken the ticket of the buffer, has
+// not answered and was not reaped.
 func (t *Transport) withheld(tk *ticket, k int) bool {
-	if tk.lost != nil && atomic.LoadUint64(ticketWord(t.control, k)) != tk.sequence<<8|codeTaken {
+	if tk.lost != nil && (t.reaped[tk.lost.slot] || atomic.LoadUint64(ticketWord(t.control, k)) != tk.sequence<<8|codeTaken) {
 		tk.lost = nil
 	}
 	return tk.lost != nil
 }
 
-// dropTickets takes back the buffers of an operation whose peer is lost. If the peer may live and has taken the ticket
-// of a buffer, the buffer is not used again before the peer has answered or is reaped (see withheld).
-func (t *Transport) dropTickets(op *bulkOp, reaped bool) {
+// dropTickets takes back the buffers of an operation whose peer is lost. A buffer whose ticket the peer has taken is
+// withheld.
+func (t *Transport) dropTickets(op *bulkOp) {
 	for k := range t.bulk.tickets {
 		if tk := &t.bulk.tickets[k]; tk.op == op && !t.takeBack(op, k) {
-			tk.op = nil
-			if !reaped {
-				tk.lost = op.e
-			}
+			tk.op, tk.lost = nil, op.e
 		}
 	}
 	op.pieces = 0
-}
-
-// reap makes those buffers usable again that dropTickets has withheld because of the peer e. The peer
-// is reaped, so it cannot write to the buffers any more.
-func (b *bulk) reap(e *endpoint) {
-	for k := range b.tickets {
-		if b.tickets[k].lost == e {
-			b.tickets[k].lost = nil
-		}
-	}
 }

@@ -3,6 +3,7 @@ package shm
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,9 +62,11 @@ type Transport struct {
 	// lanes maps the local rank of a peer to the ring to which the peer writes. The entry is nil if
 	// the peer writes to the inbox.
 	lanes []*lane
-	// dead marks local ranks that were marked down or have violated the protocol.
-	dead []bool
-	// reaped marks local ranks whose processes have ended, as defined by loss.reaped.
+	// until has, for each local rank, the position in the inbox from which on the records of that rank are
+	// discarded. It is forever while no loss of the rank is known.
+	until []uint64
+	// reaped marks local ranks whose processes have ended, as MarkDown has reported. Memory that they could access is
+	// free.
 	reaped []bool
 	// inboxDamaged is true if the inbox is not read any more, because it is damaged.
 	// inboxFirst is true if the last Poll used its budget up before it read the inbox.
@@ -83,8 +86,8 @@ type Transport struct {
 
 	// news is true while losses or leaving contains an entry.
 	news atomic.Bool
-	// mu guards losses and ended. MarkDown, which any goroutine may call, appends to losses. When
-	// ended is true, MarkDown does nothing.
+	// mu guards losses and ended. MarkDown and GiveUp, which any goroutine may call, append to losses. When
+	// ended is true, they do nothing.
 	mu     sync.Mutex
 	losses []loss
 	ended  bool
@@ -128,7 +131,7 @@ func New(n *Node, cfg Config) (*Transport, error) {
 		endpoints: make([]*endpoint, n.ranks),
 		inbox:     inboxReader{inboxEnds: newInboxEnds(control)},
 		lanes:     make([]*lane, n.ranks),
-		dead:      make([]bool, n.ranks),
+		until:     slices.Repeat([]uint64{forever}, n.ranks),
 		reaped:    make([]bool, n.ranks),
 		exposed:   &exposures{},
 		barrier:   barrier,

@@ -180,7 +180,7 @@ func (t *Transport) judge(op *bulkOp) {
 // must wait for a Get in which the owner takes part, because the time of this Get is measured.
 func (op *bulkOp) contends() bool {
 	return op.way != wayAlone && !op.finished && op.err == nil && !op.stalled &&
-		op.e.reach.direct && !op.e.t.dead[op.e.slot]
+		op.e.reach.direct && !op.e.t.lost(op.e.slot)
 }
 
 // stall notes that the owner has not continued its copy for idleTaken steps. It may be stopped, for an

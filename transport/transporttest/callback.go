@@ -28,7 +28,7 @@ func testCallBack(r *rig) {
 			r.drive("get", func() error { return r.endpoint(0, 1).Get(make([]byte, 8), k, token) })
 			c.begun++
 		default:
-			m.transport.MarkDown(1, errReaped)
+			m.transport.MarkDown(1, errLost)
 		}
 		r.pump("the callback "+callback, func() bool { return c.turn == "" && len(m.completions) == c.begun })
 	}
@@ -73,7 +73,9 @@ func (c *caller) call(in string) {
 		c.rig.Errorf("expose in %s: %v", in, err)
 	}
 	if lost {
-		t.MarkDown(1, errReaped) // a second call has no effect
+		for _, tell := range tellers {
+			tell(t, 1, errLost) // a second call has no effect
+		}
 	}
 	if other := c.rig.endpoint(0, 2); other.Caps().MaxEager > 0 && other.Send(transport.Header{}, nil) == nil {
 		c.sent++

@@ -7,10 +7,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// fabric wraps a fake as the Fabric that the suite runs on.
-func fabric(f *transporttest.Fake) *transporttest.Fabric {
+// fabric wraps a fake of some ranks as the Fabric that the suite runs on.
+func fabric(f *transporttest.Fake, ranks int) *transporttest.Fabric {
 	fab := &transporttest.Fabric{}
-	for rank := range f.Size() {
+	for rank := range ranks {
 		fab.Transports = append(fab.Transports, f.Transport(rank))
 		fab.Sleepers = append(fab.Sleepers, f.Sleeper(rank))
 		fab.Arenas = append(fab.Arenas, f.Arena(rank))
@@ -50,6 +50,6 @@ func conform(t *testing.T, options transporttest.FakeOptions, seed int64) {
 	transporttest.Run(t, func(_ testing.TB, ranks int) *transporttest.Fabric {
 		seed++
 		options.Seed = seed
-		return fabric(transporttest.NewFake(ranks, options))
+		return fabric(transporttest.NewFake(ranks, options), ranks)
 	})
 }

@@ -250,7 +250,7 @@ var defects = []struct {
 	{"arm looks and does not arm", "NoWakeUpIsLost", func(d *defective, _ *Fake, _ int) {
 		d.arm = func() bool { armed := d.Transport.Arm(); d.Disarm(); return armed }
 	}},
-	{"a loss is reported twice", "MarkDownIsReportedOnce", func(d *defective, _ *Fake, _ int) {
+	{"a loss is reported twice", "LossIsReportedOnce", func(d *defective, _ *Fake, _ int) {
 		d.poll = polling(d, func(r *relay, h transport.Handler) {
 			r.down = func(down *transport.PeerDown) { h.Down(down); h.Down(down) }
 		})

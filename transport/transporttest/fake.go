@@ -12,9 +12,6 @@ import (
 // errFault is the error of an operation that the fake makes fail.
 var errFault = errors.New("injected fault")
 
-// errDropped is the cause of a loss that Fake.Drop makes.
-var errDropped = errors.New("connection dropped")
-
 // The constants default* are the defaults of FakeOptions. They are small, so that tests reach the limits.
 const (
 	defaultMaxEager     = 4096
@@ -97,8 +94,8 @@ func (o FakeOptions) withDefaults() FakeOptions {
 }
 
 // Fake connects the ranks of one process in memory. As the contract requires, only one goroutine at a time may call
-// the methods of a rank's transport other than MarkDown; different goroutines may call the transports of different
-// ranks. If the caller violates the contract, the fake panics.
+// the methods of a rank's transport other than MarkDown and GiveUp; different goroutines may call the transports of
+// different ranks. If the caller violates the contract, the fake panics.
 type Fake struct {
 	options FakeOptions
 
@@ -138,9 +135,6 @@ func newFakeTransport(f *Fake, rank, n int) *fakeTransport {
 	return t
 }
 
-// Size returns the number of ranks.
-func (f *Fake) Size() int { return len(f.ranks) }
-
 // Transport returns the transport of a rank.
 func (f *Fake) Transport(rank int) transport.Transport { return f.ranks[rank] }
 
@@ -164,15 +158,6 @@ func (f *Fake) Kill(rank int, cause error) {
 			other.markDown(rank, cause)
 		}
 	}
-}
-
-// Drop cuts the connection between two living ranks, each of which then loses the other.
-// Drop may be called from any goroutine.
-func (f *Fake) Drop(a, b int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ranks[a].markDown(b, errDropped)
-	f.ranks[b].markDown(a, errDropped)
 }
 
 // Exposed returns the number of exposures of a rank that are not concealed. If this number is larger at the end

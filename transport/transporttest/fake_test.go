@@ -225,18 +225,6 @@ type keeper struct {
 
 func (k *keeper) Arrive(_ int, _ transport.Header, payload []byte) { k.payload = payload }
 
-func TestFakeDropsConnections(t *testing.T) {
-	f := transporttest.NewFake(3, transporttest.FakeOptions{})
-	f.Drop(0, 1)
-	logs := []*log{{}, {}, {}}
-	for rank, l := range logs {
-		poll(t, f, rank, l)
-	}
-	require.Equal(t, []string{"rank 1 is down: connection dropped"}, logs[0].lines)
-	require.Equal(t, []string{"rank 0 is down: connection dropped"}, logs[1].lines)
-	require.Empty(t, logs[2].lines)
-}
-
 func TestFakeLetsBulkFail(t *testing.T) {
 	f := transporttest.NewFake(2, transporttest.FakeOptions{FailRate: 1})
 	l := &log{}

@@ -132,6 +132,10 @@ func (t *fakeTransport) MarkDown(peer int, cause error) {
 	t.markDown(peer, cause)
 }
 
+// GiveUp implements transport.Transport. The ranks of a Fake have no common memory, so it makes no difference whether
+// the peer lives.
+func (t *fakeTransport) GiveUp(peer int, cause error) { t.MarkDown(peer, cause) }
+
 // markDown records the loss of a peer, if no loss of the peer is recorded yet.
 func (t *fakeTransport) markDown(peer int, cause error) {
 	if t.closed || !t.peers[peer].alive() {

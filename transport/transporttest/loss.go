@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,58 +11,85 @@ import (
 
 // lossRules are the rules of lost peers and of Close.
 var lossRules = []rule{
-	{"MarkDownIsReportedOnce", 3, testMarkDown},
-	{"PendingBulkEndsBeforeTheLoss", 2, testLossEndsBulk},
-	{"OperationsOnALostPeerFail", 2, testLostPeer},
+	{"LossIsReportedOnce", 6, testLoss},
+	{"PendingBulkEndsBeforeTheLoss", 3, testLossEndsBulk},
+	{"OperationsOnALostPeerFail", 3, testLostPeer},
 	{"LossDoesNotDisturbOthers", 4, testLossOfOne},
-	{"MarkDownIsSafeFromAnyGoroutine", 4, testMarkDownConcurrently},
-	{"NothingComesFromALostPeer", 2, testSilenceOfTheLost},
+	{"MarkDownAndGiveUpAreSafeFromAnyGoroutine", 4, testLossConcurrently},
+	{"NothingComesFromALostPeer", 4, testSilenceOfTheLost},
 	{"CloseIsAnOrderlyEnd", 3, testClose},
 	{"SendToAClosedPeerSaysSo", 3, testSendToClosed},
 	{"ClosedTransportSaysSo", 2, testClosed},
 }
 
-// errReaped is the cause that most tests of the suite pass to MarkDown.
-var errReaped = errors.New("reaped by the suite")
+// errLost is the cause that most tests of the suite pass to MarkDown and GiveUp.
+var errLost = errors.New("lost by the suite")
 
-func testMarkDown(r *rig) {
-	r.connected(0, 1)
+// teller is a method by which a transport learns of the loss of a peer.
+type teller func(t transport.Transport, peer int, cause error)
+
+// tellers has both of these methods. A test that loses two peers uses one for each.
+var tellers = []teller{transport.Transport.MarkDown, transport.Transport.GiveUp}
+
+// loseBoth makes rank 0 lose ranks 1 and 2, and waits until both losses are reported.
+func (r *rig) loseBoth() {
+	r.Helper()
 	m := r.ranks[0]
-	m.transport.MarkDown(1, errReaped)
-	m.transport.MarkDown(1, errors.New("reaped twice"))
-	r.pump("the loss", func() bool { return len(m.downs) > 0 })
-	m.transport.MarkDown(1, errReaped)
+	for i, tell := range tellers {
+		tell(m.transport, 1+i, errLost)
+	}
+	r.pump("the losses", func() bool { return len(m.downs) == len(tellers) })
+}
+
+// testLoss makes rank 0 lose ranks 1 to 4, each by two methods of tellers in one of the possible orders.
+func testLoss(r *rig) {
+	m := r.ranks[0]
+	const lost = 4
+	tell := func(again error) {
+		for i := range lost {
+			tellers[i%2](m.transport, 1+i, errLost)
+			tellers[i/2](m.transport, 1+i, again)
+		}
+	}
+	for i := range lost {
+		r.connected(0, 1+i)
+	}
+	tell(errors.New("lost again"))
+	r.pump("the losses", func() bool { return len(m.downs) >= lost })
+	tell(errLost)
 	r.quiet()
-	require.Len(r, m.downs, 1)
-	require.Equal(r, 1, m.downs[0].Peer)
-	require.ErrorIs(r, m.downs[0], errReaped)
-	require.ErrorIs(r, m.downs[0], transport.ErrPeerDown)
-	require.Empty(r, r.ranks[2].downs, "a rank that was not told of the loss reports none")
+	require.Len(r, m.downs, lost)
+	for _, down := range m.downs { // a member fails the test if a loss is reported twice
+		require.ErrorIs(r, down, errLost)
+		require.ErrorIs(r, down, transport.ErrPeerDown)
+	}
+	require.Empty(r, r.ranks[lost+1].downs, "a rank that was not told of the loss reports none")
 }
 
 // testLossEndsBulk relies on the type member, which fails the test if a completion arrives after
 // the loss.
 func testLossEndsBulk(r *rig) {
-	e, caps := r.connected(0, 1)
-	r.needs("get or put", caps.Get || caps.Put)
 	const n = 1 << 20
 	m := r.ranks[0]
-	k := r.expose(1, make([]byte, n), transport.AccessRead|transport.AccessWrite)
 	begun := 0
-	for range 3 {
-		token := m.nextToken()
-		operation := func() error { return e.Get(make([]byte, n), k, token) }
-		if !caps.Get {
-			operation = func() error { return e.Put(make([]byte, n), k, token) }
-		}
-		if err := operation(); err == nil {
-			begun++
-		} else {
-			require.ErrorIs(r, err, transport.ErrAgain)
+	for peer := 1; peer <= len(tellers); peer++ {
+		e, caps := r.connected(0, peer)
+		r.needs("get or put", caps.Get || caps.Put)
+		k := r.expose(peer, make([]byte, n), transport.AccessRead|transport.AccessWrite)
+		for range 3 {
+			token := m.nextToken()
+			operation := func() error { return e.Get(make([]byte, n), k, token) }
+			if !caps.Get {
+				operation = func() error { return e.Put(make([]byte, n), k, token) }
+			}
+			if err := operation(); err == nil {
+				begun++
+			} else {
+				require.ErrorIs(r, err, transport.ErrAgain)
+			}
 		}
 	}
-	m.transport.MarkDown(1, errReaped)
-	r.pump("the loss", func() bool { return len(m.downs) == 1 })
+	r.loseBoth()
 	require.Len(r, m.completions, begun)
 	for _, c := range m.completions {
 		if c.err != nil {
@@ -71,12 +99,25 @@ func testLossEndsBulk(r *rig) {
 }
 
 func testLostPeer(r *rig) {
-	e, caps := r.connected(0, 1)
-	k := r.expose(1, alignedBytes(64), transport.AccessRead|transport.AccessWrite|transport.AccessAtomic)
-	m := r.ranks[0]
-	m.transport.MarkDown(1, errReaped)
-	r.pump("the loss", func() bool { return len(m.downs) == 1 })
-	buffer := make([]byte, 8)
+	var keys []transport.Key
+	for peer := 1; peer <= len(tellers); peer++ {
+		r.connected(0, peer)
+		keys = append(keys, r.expose(peer, alignedBytes(64), transport.AccessRead|transport.AccessWrite|transport.AccessAtomic))
+	}
+	caps := r.endpoint(0, 1).Caps()
+	r.loseBoth()
+	for i, k := range keys {
+		r.requireLost(1+i, caps, k)
+	}
+	r.quiet()
+	require.Empty(r, r.ranks[0].completions)
+}
+
+// requireLost checks that the operations of rank 0 on a peer fail with the loss of the peer. k is the key of memory
+// of the peer, and caps are the capabilities before the loss.
+func (r *rig) requireLost(peer int, caps transport.Caps, k transport.Key) {
+	r.Helper()
+	e, m, buffer := r.endpoint(0, peer), r.ranks[0], make([]byte, 8)
 	for _, op := range []struct {
 		name string
 		has  bool
@@ -92,20 +133,18 @@ func testLostPeer(r *rig) {
 		}
 		err := op.do()
 		require.ErrorIs(r, err, transport.ErrPeerDown, op.name)
-		require.ErrorIs(r, err, errReaped, "%s: the cause is kept", op.name)
+		require.ErrorIs(r, err, errLost, "%s: the cause is kept", op.name)
 		var down *transport.PeerDown
 		require.ErrorAs(r, err, &down, op.name)
-		require.Equal(r, 1, down.Peer)
+		require.Equal(r, peer, down.Peer)
 	}
-	r.quiet()
-	require.Empty(r, m.completions)
 }
 
 func testLossOfOne(r *rig) {
 	const count = 100
 	for i := range count {
 		if i == count/2 {
-			r.ranks[0].transport.MarkDown(1, errReaped)
+			r.ranks[0].transport.MarkDown(1, errLost)
 		}
 		r.send(0, 2, transport.Header{A: uint64(i)}, pattern(uint64(i), shortMessage))
 		r.send(2, 3, transport.Header{A: uint64(i)}, nil)
@@ -121,11 +160,11 @@ func testLossOfOne(r *rig) {
 	require.Empty(r, r.ranks[3].downs)
 }
 
-func testMarkDownConcurrently(r *rig) {
+func testLossConcurrently(r *rig) {
 	m := r.ranks[0]
 	for peer := 1; peer < len(r.ranks); peer++ {
-		for range 3 {
-			go m.transport.MarkDown(peer, errReaped)
+		for i := range 4 {
+			go tellers[i%2](m.transport, peer, errLost)
 		}
 	}
 	r.pump("every loss", func() bool { return len(m.downs) == len(r.ranks)-1 })
@@ -134,24 +173,38 @@ func testMarkDownConcurrently(r *rig) {
 }
 
 // testSilenceOfTheLost relies on the type member, which fails the test if an event of a peer arrives after
-// the peer's loss. The peer does not know that it was marked down, and continues to send.
+// the peer's loss. The lost ranks 1 and 2 do not know of their loss and continue to send. The messages of rank 3
+// arrive.
 func testSilenceOfTheLost(r *rig) {
-	e, _ := r.connected(1, 0)
-	r.connected(0, 1)
-	m := r.ranks[0]
-	for i := range 5 {
-		r.drive("send", func() error { return e.Send(transport.Header{A: uint64(i)}, nil) })
+	const before, after = 5, 100
+	lost := []int{1, 2}
+	for _, peer := range lost {
+		r.connected(peer, 0)
+		r.connected(0, peer)
 	}
-	m.transport.MarkDown(1, errReaped)
-	r.pump("the loss", func() bool { return len(m.downs) == 1 })
-	for i := range 100 {
-		if err := e.Send(transport.Header{A: uint64(i)}, []byte("from the grave")); err != nil {
-			break
+	for _, peer := range lost {
+		for i := range before {
+			r.send(peer, 0, transport.Header{A: uint64(i)}, nil)
 		}
 	}
+	m := r.ranks[0]
+	r.loseBoth()
+	for i := range after {
+		for _, peer := range lost {
+			_ = r.endpoint(peer, 0).Send(transport.Header{A: before + uint64(i)}, []byte("from the grave"))
+		}
+		r.send(3, 0, transport.Header{A: uint64(i)}, pattern(uint64(i), shortMessage))
+	}
+	from := func(peer int) []arrival {
+		return slices.DeleteFunc(slices.Clone(m.arrivals), func(a arrival) bool { return a.peer != peer })
+	}
+	r.pump("messages of the living", func() bool { return len(from(3)) == after })
 	r.quiet()
-	for i, a := range m.arrivals {
-		require.Equal(r, uint64(i), a.header.A, "what arrived before the loss is in order")
+	r.requireInOrder(from(3))
+	for _, peer := range lost {
+		for i, a := range from(peer) {
+			require.Equal(r, uint64(i), a.header.A, "what arrived before the loss is in order")
+		}
 	}
 }
 
@@ -219,6 +272,8 @@ func testClosed(r *rig) {
 	_, err = m.transport.Expose(make([]byte, 8), transport.AccessRead)
 	require.ErrorIs(r, err, transport.ErrClosed)
 	require.False(r, m.transport.Arm())
-	m.transport.MarkDown(1, errReaped)
+	for _, tell := range tellers {
+		tell(m.transport, 1, errLost)
+	}
 	require.ErrorIs(r, m.close(), transport.ErrClosed)
 }

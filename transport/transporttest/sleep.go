@@ -1,7 +1,6 @@
 package transporttest
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,7 +17,7 @@ var sleepRules = []rule{
 	{"SleepEndsAtItsTime", 2, testSleepTime},
 	{"ArmIsRefusedWhileSomethingIsThere", 2, testArmRefused},
 	{"ArmedRankIsRungByAMessage", 2, testArmedMessage},
-	{"ArmedRankIsRungByALoss", 2, testArmedLoss},
+	{"ArmedRankIsRungByALoss", 3, testArmedLoss},
 	{"DisarmMayBeCalledAnyTime", 2, testDisarm},
 	{"NoWakeUpIsLost", 2, testPingPongAsleep},
 	{"NoWakeUpIsLostAmongMany", 6, testRingAsleep},
@@ -124,16 +123,19 @@ func testArmedMessage(r *rig) {
 }
 
 func testArmedLoss(r *rig) {
-	r.connected(0, 1)
-	ticket := r.armed(1)
-	m, cause := r.ranks[1], errors.New("reaped")
-	r.within("a ring by a loss", func() {
-		go m.transport.MarkDown(0, cause)
-		m.sleeper.Sleep(ticket, -1)
-	})
-	m.transport.Disarm()
-	r.pump("the loss", func() bool { return len(m.downs) == 1 })
-	require.ErrorIs(r, m.downs[0], cause)
+	m := r.ranks[0]
+	for i, tell := range tellers {
+		r.connected(1+i, 0)
+		ticket := r.armed(0)
+		r.within("a ring by a loss", func() {
+			go tell(m.transport, 1+i, errLost)
+			m.sleeper.Sleep(ticket, -1)
+		})
+		m.transport.Disarm()
+		r.pump("the loss", func() bool { return len(m.downs) == 1+i })
+		require.Equal(r, 1+i, m.downs[i].Peer)
+		require.ErrorIs(r, m.downs[i], errLost)
+	}
 }
 
 func testDisarm(r *rig) {

@@ -21,24 +21,23 @@ const (
 // Codes is the number of built-in operators.
 const Codes = int(codes)
 
-// Kinds is the number of kinds, Other included.
-const Kinds = int(kinds)
-
 // Func sets dst[i] = op(a[i], b[i]). The three slices have the same length, which is a whole number
 // of elements. dst may be the same memory as a or as b, but must not overlap them in any other way.
 type Func func(dst, a, b []byte)
 
-// table has the fastest kernels that this processor can run. portable has the kernels in Go.
-var table, portable = build()
+// table has the fastest kernels that this processor can run.
+var table = func() [codes][kinds]Func {
+	t := portable()
+	accelerate(&t)
+	return t
+}()
 
 // Of returns the fastest kernel of an operator for elements of a kind, or nil if the operator is not
 // defined for that kind.
 func Of(c Code, k Kind) Func { return table[c][k] }
 
-// Portable returns the kernel in Go, or nil if the operator is not defined for that kind.
-func Portable(c Code, k Kind) Func { return portable[c][k] }
-
-func build() (fast, plain [codes][kinds]Func) {
+// portable returns the kernels in Go.
+func portable() (plain [codes][kinds]Func) {
 	integers[int8](&plain, Int8)
 	integers[int16](&plain, Int16)
 	integers[int32](&plain, Int32)
@@ -52,10 +51,7 @@ func build() (fast, plain [codes][kinds]Func) {
 	numbers[complex64](&plain, Complex64)
 	numbers[complex128](&plain, Complex128)
 	plain[LAnd][Bool], plain[LOr][Bool], plain[LXor][Bool] = landBool, lorBool, lxorBool
-
-	fast = plain
-	accelerate(&fast)
-	return fast, plain
+	return plain
 }
 
 func numbers[T number](t *[codes][kinds]Func, k Kind) {

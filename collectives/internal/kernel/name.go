@@ -7,8 +7,6 @@ var kindNames = [kinds]string{
 	"float32", "float64", "complex64", "complex128",
 }
 
-var kindSizes = [kinds]int{0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16}
-
 var codeNames = [codes]string{"Sum", "Prod", "Min", "Max", "LAnd", "LOr", "LXor", "BAnd", "BOr", "BXor"}
 
 // String returns the name of the predeclared Go type of this kind, or "other".
@@ -18,9 +16,6 @@ func (k Kind) String() string {
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
-
-// Size returns the size of an element in bytes, or 0 for Other.
-func (k Kind) Size() int { return kindSizes[k] }
 
 // String returns the operator's name as package collectives spells it.
 func (c Code) String() string {

@@ -6,8 +6,8 @@ package kernel
 func Variants() map[string]func(Code, Kind) Func {
 	variants := map[string]func(Code, Kind) Func{"this machine": Of}
 	if avx2, _ := features(); avx2 {
-		narrow := portable
-		accelerateAVX2(&narrow, &portable)
+		narrow := portable()
+		accelerateAVX2(&narrow, &inGo)
 		variants["AVX2"] = func(c Code, k Kind) Func { return narrow[c][k] }
 	}
 	return variants

@@ -1,27 +1,26 @@
 package message
 
-// AllGatherRing gathers the blocks c.Send of all ranks in c.Recv of every rank. In the first step a
-// rank sends its own block to the next rank, and receives a block from the previous rank. In each
-// further step it sends to the next rank the block that it received in the last step. c.Send may be
-// the same memory as this rank's block of c.Recv.
+// AllGatherRing gathers c.Send of all ranks in the parts of c.Recv of every rank. In the first step a
+// rank sends its own part to the next rank, and receives a part from the previous rank. In each
+// further step it sends to the next rank the part that it received in the last step. The length of
+// c.Send may differ from rank to rank. c.Send may be the same memory as this rank's part of c.Recv.
 //
-// Restrictions: none. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best for large blocks,
+// Restrictions: none. Cost: (p-1) (alpha + n beta) for parts of up to n bytes; best for large parts,
 // for which the p-1 latencies matter little. All messages travel between neighbours in the ring.
 func AllGatherRing(p Peer, c *Call) error {
-	send, recv := c.Send, c.Recv
-	b := blocks{p.Size(), p.Size(), len(send)}
-	p.Copy(b.of(recv, p.Rank()), send)
-	return passOn(p, b, recv, p.Rank())
+	part := func(i int) []byte { return c.RecvParts.Of(c.Recv, i) }
+	p.Copy(part(p.Rank()), c.Send)
+	return passOn(p, part, p.Rank())
 }
 
-// passOn passes the blocks of buf around the ring of the ranks, so that every rank gets all blocks.
-// At first each rank has one block: this rank has block own, and the next rank has block own+1.
-func passOn(p Peer, b blocks, buf []byte, own int) error {
+// passOn passes blocks around the ring of the ranks, so that every rank gets all blocks; block(i) is the memory of
+// block i. At first each rank has one block: this rank has block own, and the next rank has block own+1.
+func passOn(p Peer, block func(i int) []byte, own int) error {
 	rank, size := p.Rank(), p.Size()
 	next, prev := (rank+1)%size, (rank-1+size)%size
 	for step := range size - 1 {
 		out, in := (own-step+size)%size, (own-step-1+size)%size
-		if err := p.Exchange(next, b.of(buf, out), prev, b.of(buf, in)); err != nil {
+		if err := p.Exchange(next, block(out), prev, block(in)); err != nil {
 			return err
 		}
 	}

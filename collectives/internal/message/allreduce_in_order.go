@@ -15,5 +15,5 @@ func AllReduceInOrder(p Peer, c *Call) error {
 		return err
 	}
 	p.Copy(mine, result)
-	return passOn(p, b, c.Recv, p.Rank())
+	return passOn(p, func(i int) []byte { return b.of(c.Recv, i) }, p.Rank())
 }

@@ -15,22 +15,15 @@ func AllReduceRabenseifner(p Peer, c *Call) error {
 	p.Copy(recv, send)
 	in := p.Scratch(len(recv))
 	f := foldOf(p)
-	if active, err := f.enter(p, recv, in, r); err != nil || !active {
+	if active, err := f.enter(p, recv, in, recv, r); err != nil || !active {
 		return err
 	}
 	b := cut(len(recv), r.Elem, f.power)
 	if err := halve(p, halves{f.power, f.me, f.rank, b.off}, recv, in, r); err != nil {
 		return err
 	}
-	low, high := f.me, f.me+1
-	for mask := 1; mask < f.power; mask <<= 1 {
-		peer, width := f.rank(f.me^mask), high-low
-		other := low ^ mask
-		if err := p.Exchange(peer, b.span(recv, low, high), peer, b.span(recv, other, other+width)); err != nil {
-			return err
-		}
-		low = min(low, other)
-		high = low + 2*width
+	if err := double(p, b, recv, f.me, f.rank); err != nil {
+		return err
 	}
 	return f.leave(p, recv)
 }

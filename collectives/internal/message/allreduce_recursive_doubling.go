@@ -21,7 +21,7 @@ func AllReduceRecursiveDoubling(p Peer, c *Call) error {
 	p.Copy(recv, send)
 	in := p.Scratch(len(recv))
 	f := foldOf(p)
-	if active, err := f.enter(p, recv, in, r); err != nil || !active {
+	if active, err := f.enter(p, recv, in, recv, r); err != nil || !active {
 		return err
 	}
 	for mask := 1; mask < f.power; mask <<= 1 {
@@ -66,8 +66,8 @@ func (f fold) rank(i int) int {
 // enter folds the ranks, and reports whether this rank takes part in the rounds. The upper rank of
 // each pair combines both contributions in acc. The argument in is scratch memory of the same length
 // as acc. The lower rank sends acc to the upper rank, waits for the final result, and receives it into
-// acc.
-func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error) {
+// result.
+func (f fold) enter(p Peer, acc, in, result []byte, r Reduction) (active bool, err error) {
 	rank := p.Rank()
 	switch {
 	case rank >= 2*f.extra:
@@ -76,7 +76,7 @@ func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error
 		if err := p.Send(rank+1, acc); err != nil {
 			return false, err
 		}
-		return false, p.Recv(rank+1, acc)
+		return false, p.Recv(rank+1, result)
 	}
 	if err := p.Recv(rank-1, in); err != nil {
 		return false, err

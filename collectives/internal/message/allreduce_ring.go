@@ -29,5 +29,5 @@ func AllReduceRing(p Peer, c *Call) error {
 		r.Fn(b.of(recv, in), got, mine)
 		partial = recv
 	}
-	return passOn(p, b, recv, (rank+1)%size)
+	return passOn(p, func(i int) []byte { return b.of(recv, i) }, (rank+1)%size)
 }

@@ -1,7 +1,7 @@
 package message
 
 // AllToAllVScattered copies part j of c.Send of rank i to part i of c.Recv of rank j, for all i and
-// j. A rank starts 32 of the exchanges of AllToAllVPairwise at the same time, and waits until they
+// j. A rank starts 32 of the exchanges of AllToAllPairwise at the same time, and waits until they
 // are complete before it starts the next 32. So a late rank does not delay the other parts of the
 // same 32 exchanges. If parts are short, a rank waits for the latency only once for 32 parts.
 //

@@ -6,21 +6,27 @@ package message
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta); best for small n.
 func BcastBinomial(p Peer, c *Call) error {
-	buf, root := c.Recv, c.Root
+	return descend(p, c.Root, func(int, int) []byte { return c.Recv })
+}
+
+// descend passes data from root to all ranks along the tree of BcastBinomial. The ranks are numbered from root: rank
+// root+v (modulo p) has number v. data returns the memory of the data for the ranks with the numbers from to to-1. The
+// parent of these ranks sends it to the rank with the number from.
+func descend(p Peer, root int, data func(from, to int) []byte) error {
 	size := p.Size()
 	me := (p.Rank() - root + size) % size
 	mask := 1
 	for ; mask < size; mask <<= 1 {
 		if me&mask != 0 {
-			if err := p.Recv((me-mask+root)%size, buf); err != nil {
+			if err := p.Recv((me-mask+root)%size, data(me, min(me+mask, size))); err != nil {
 				return err
 			}
 			break
 		}
 	}
 	for mask >>= 1; mask > 0; mask >>= 1 {
-		if me+mask < size {
-			if err := p.Send((me+mask+root)%size, buf); err != nil {
+		if far := me + mask; far < size {
+			if err := p.Send((far+root)%size, data(far, min(far+mask, size))); err != nil {
 				return err
 			}
 		}

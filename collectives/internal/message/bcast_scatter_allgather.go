@@ -12,33 +12,8 @@ func BcastScatterAllGather(p Peer, c *Call) error {
 	size := p.Size()
 	me := (p.Rank() - root + size) % size
 	b := cut(len(buf), 1, size)
-	if err := scatterBlocks(p, b, buf, root, me); err != nil {
+	if err := descend(p, root, func(from, to int) []byte { return b.span(buf, from, to) }); err != nil {
 		return err
 	}
-	return passOn(p, b, buf, me)
-}
-
-// scatterBlocks scatters the blocks of root's buf: for all v, rank root+v (modulo p) receives block v.
-// A rank also receives the blocks of the other ranks in its subtree, and forwards them. me is this
-// rank's number, counted from root.
-func scatterBlocks(p Peer, b blocks, buf []byte, root, me int) error {
-	size := p.Size()
-	mask := 1
-	for ; mask < size; mask <<= 1 {
-		if me&mask != 0 {
-			mine := b.span(buf, me, min(me+mask, size))
-			if err := p.Recv((me-mask+root)%size, mine); err != nil {
-				return err
-			}
-			break
-		}
-	}
-	for mask >>= 1; mask > 0; mask >>= 1 {
-		if far := me + mask; far < size {
-			if err := p.Send((far+root)%size, b.span(buf, far, min(far+mask, size))); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return passOn(p, func(i int) []byte { return b.of(buf, i) }, me)
 }

@@ -12,16 +12,8 @@ func BcastScatterDoubling(p Peer, c *Call) error {
 	size := p.Size()
 	me := (p.Rank() - root + size) % size
 	b := cut(len(buf), 1, size)
-	if err := scatterBlocks(p, b, buf, root, me); err != nil {
+	if err := descend(p, root, func(from, to int) []byte { return b.span(buf, from, to) }); err != nil {
 		return err
 	}
-	for mask := 1; mask < size; mask <<= 1 {
-		mine := me &^ (mask - 1)
-		other := mine ^ mask
-		peer := (me ^ mask + root) % size
-		if err := p.Exchange(peer, b.span(buf, mine, mine+mask), peer, b.span(buf, other, other+mask)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return double(p, b, buf, me, func(i int) int { return (i + root) % size })
 }

@@ -21,18 +21,8 @@ func ReduceScatterHalving(p Peer, c *Call) error {
 	acc, in := scratch[:n], scratch[n:]
 	p.Copy(acc, c.Send)
 	f := foldOf(p)
-	rank := p.Rank()
-	if rank < 2*f.extra && rank%2 == 0 {
-		if err := p.Send(rank+1, acc); err != nil {
-			return err
-		}
-		return p.Recv(rank+1, c.Recv)
-	}
-	if rank < 2*f.extra {
-		if err := p.Recv(rank-1, in); err != nil {
-			return err
-		}
-		r.Fn(acc, in, acc)
+	if active, err := f.enter(p, acc, in, c.Recv, r); err != nil || !active {
+		return err
 	}
 	// off returns the offset of block i. The ranks that take part in the rounds are numbered, and
 	// rank number i combines block i. If rank number i is the upper rank of a pair, block i begins
@@ -50,6 +40,7 @@ func ReduceScatterHalving(p Peer, c *Call) error {
 	if err := halve(p, halves{f.power, f.me, f.rank, off}, acc, in, r); err != nil {
 		return err
 	}
+	rank := p.Rank()
 	p.Copy(c.Recv, c.SendParts.Of(acc, rank))
 	if rank < 2*f.extra {
 		return p.Send(rank-1, c.SendParts.Of(acc, rank-1))

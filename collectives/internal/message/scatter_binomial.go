@@ -10,22 +10,13 @@ func ScatterBinomial(p Peer, c *Call) error {
 	size, n := p.Size(), len(recv)
 	me := (p.Rank() - root + size) % size
 	room := p.Scratch(n * subtree(me, size))
-	mask := 1
-	for ; mask < size && me&mask == 0; mask <<= 1 {
-	}
 	if me == 0 {
 		head := n * (size - root)
 		p.Copy(room, send[n*root:])
 		p.Copy(room[head:], send[:n*root])
-	} else if err := p.Recv((me-mask+root)%size, room); err != nil {
-		return err
 	}
-	for mask >>= 1; mask > 0; mask >>= 1 {
-		if far := me + mask; far < size {
-			if err := p.Send((far+root)%size, room[mask*n:][:n*subtree(far, size)]); err != nil {
-				return err
-			}
-		}
+	if err := descend(p, root, func(from, to int) []byte { return room[n*(from-me) : n*(to-me)] }); err != nil {
+		return err
 	}
 	p.Copy(recv, room[:n])
 	return nil

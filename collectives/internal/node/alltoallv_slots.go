@@ -154,7 +154,7 @@ func (g *Group) longByReads(c *message.Call, slots slotted) error {
 	})
 }
 
-// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots. It sends no message
+// longByMessages is message.AllToAllPairwise for the parts that are not in the slots. It sends no message
 // for a part that is in a slot. (Empty parts are always in a slot.)
 func (g *Group) longByMessages(p message.Peer, c *message.Call, slots slotted) error {
 	for k := 1; k < g.size; k++ {

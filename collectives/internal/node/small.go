@@ -166,40 +166,31 @@ func (g *Group) ReduceScatterSmall(send, recv []byte, parts message.Parts, r mes
 // ScanSmall combines the contributions of member 0 up to this member into recv. recv may be the same
 // memory as send.
 func (g *Group) ScanSmall(send, recv []byte, r message.Reduction) error {
-	n, err := g.contributeBefore(send)
-	if err == nil {
-		g.combineBelow(recv, n, g.rank+1, r)
-		g.finish(n)
-	}
-	return err
+	return g.scanSmall(send, recv, g.rank+1, r)
 }
 
 // ExScanSmall combines the contributions of the members with lower ranks into recv. recv may be the
 // same memory as send. Member 0's buffer recv stays unchanged.
 func (g *Group) ExScanSmall(send, recv []byte, r message.Reduction) error {
-	n, err := g.contributeBefore(send)
-	if err == nil {
-		g.combineBelow(recv, n, g.rank, r)
-		g.finish(n)
-	}
-	return err
+	return g.scanSmall(send, recv, g.rank, r)
 }
 
-// contributeBefore writes this member's contribution into its slot of the next step, n, and waits for
-// the contributions of the members with lower ranks.
-func (g *Group) contributeBefore(send []byte) (n uint64, err error) {
+// scanSmall combines the contributions of the first members into recv; count is the number of these members.
+func (g *Group) scanSmall(send, recv []byte, count int, r message.Reduction) error {
 	n, mine, err := g.begin()
 	if err != nil {
-		return n, err
+		return err
 	}
 	copy(mine.room(len(send)), send)
 	g.announce(mine, n)
 	for q := range g.rank {
 		if _, err := g.awaitSlot(q, n); err != nil {
-			return n, err
+			return err
 		}
 	}
-	return n, nil
+	g.combineBelow(recv, n, count, r)
+	g.finish(n)
+	return nil
 }
 
 // combineBelow combines the contributions of the members 0 to count-1, from their slots of step n, in rank

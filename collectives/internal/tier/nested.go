@@ -12,8 +12,7 @@ type Nested struct {
 	// number of the group of rank r. place[r] is the index of r in this group.
 	groups       [][]int
 	group, place []int
-	widest       int // number of ranks of the largest group
-	inOrder      bool
+	widest       int    // number of ranks of the largest group
 	room         []byte // see space
 }
 
@@ -57,7 +56,8 @@ func (p Parts) Leaders() []int {
 	return leaders
 }
 
-// InOrder reports whether all ranks of each group are lower than all ranks of the next group.
+// InOrder reports whether all ranks of each group are lower than all ranks of the next group. If it returns false, the
+// operator of a reduction of a Nested must be commutative.
 func (p Parts) InOrder() bool {
 	next := 0
 	for _, ranks := range p.Groups {
@@ -75,7 +75,7 @@ func (p Parts) InOrder() bool {
 // this rank's group. outer is the tier of the leaders, in the order of the groups; it is nil at ranks
 // that are not leaders.
 func NewNested(p message.Peer, parts Parts, inner, outer Tier) *Nested {
-	n := &Nested{Peer: p, inner: inner, outer: outer, groups: parts.Groups, inOrder: parts.InOrder()}
+	n := &Nested{Peer: p, inner: inner, outer: outer, groups: parts.Groups}
 	n.group, n.place = make([]int, p.Size()), make([]int, p.Size())
 	for g, ranks := range parts.Groups {
 		n.widest = max(n.widest, len(ranks))
@@ -85,10 +85,6 @@ func NewNested(p message.Peer, parts Parts, inner, outer Tier) *Nested {
 	}
 	return n
 }
-
-// InOrder reports whether all ranks of each group are lower than all ranks of the next group. If
-// InOrder returns false, the operator of a reduction must be commutative.
-func (n *Nested) InOrder() bool { return n.inOrder }
 
 // mine returns the number of this rank's group.
 func (n *Nested) mine() int { return n.group[n.Rank()] }

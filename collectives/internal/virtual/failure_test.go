@@ -13,7 +13,15 @@ import (
 )
 
 // uniform is the model of most tests.
-var uniform = virtual.Uniform(alpha, beta, gamma)
+var uniform = uniformModel(alpha, beta, gamma)
+
+// uniformModel returns the model in which package message states the costs of its algorithms: a message of
+// n bytes takes alpha + n*beta ns, combining n bytes takes n*gamma ns, and all other work takes no
+// time.
+func uniformModel(alpha, beta, gamma float64) virtual.Model {
+	level := virtual.Level{{Latency: alpha, PerByte: beta}}
+	return virtual.Model{Node: level, Network: level, Combine: gamma}
+}
 
 // waitsForNext is a wrong algorithm: every rank receives from the next rank before it sends.
 func waitsForNext(r *virtual.Rank) error {
@@ -163,7 +171,7 @@ func TestInvalidModels(t *testing.T) {
 	}
 	_, err := virtual.Run(virtual.Setup{Model: uniform}, nil)
 	require.EqualError(t, err, "simulation of 0 ranks: at least one is needed")
-	_, err = virtual.Run(virtual.Setup{Ranks: 2, Model: virtual.Uniform(1e9, 1e9, 0)}, func(r *virtual.Rank) error {
+	_, err = virtual.Run(virtual.Setup{Ranks: 2, Model: uniformModel(1e9, 1e9, 0)}, func(r *virtual.Rank) error {
 		for range 100 {
 			if err := r.Exchange(r.Rank()^1, r.Scratch(1<<30), r.Rank()^1, r.Scratch(1<<30)); err != nil {
 				return fmt.Errorf("exchange: %w", err)

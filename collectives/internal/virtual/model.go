@@ -82,14 +82,6 @@ type Segment struct {
 	Handshake float64 `json:"handshake,omitempty"`
 }
 
-// Uniform returns the model in which package message states the costs of its algorithms: a message of
-// n bytes takes alpha + n*beta ns, combining n bytes takes n*gamma ns, and all other work takes no
-// time.
-func Uniform(alpha, beta, gamma float64) Model {
-	level := Level{{Latency: alpha, PerByte: beta}}
-	return Model{Node: level, Network: level, Combine: gamma}
-}
-
 // longest is the largest value of a parameter that is a time or a time per byte: one second, in nanoseconds.
 // This limit keeps sums of times far from overflow.
 const longest = 1e9

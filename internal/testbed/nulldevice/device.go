@@ -12,7 +12,6 @@ import (
 // device implements provider.Device: the adapter of a Host.
 type device struct {
 	fabric     *Fabric
-	adapter    provider.Adapter
 	addr       netip.Addr
 	discard    bool
 	carried    func()

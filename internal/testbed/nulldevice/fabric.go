@@ -55,7 +55,7 @@ func (h *Host) Interfaces() ([]string, error) { return []string{h.Addr.String()}
 
 // Open opens the interface. It returns ErrInsufficientResources if an interface with the same
 // address is already open on the Fabric.
-func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
+func (h *Host) Open(string, provider.Adapter) (provider.Device, error) {
 	f := h.Fabric
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +63,7 @@ func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 		return nil, provider.ErrInsufficientResources
 	}
 	d := &device{
-		fabric: f, adapter: a, addr: h.Addr, discard: h.Discard, carried: h.Carried, rate: h.Rate, attributes: attributes(h.Addr),
+		fabric: f, addr: h.Addr, discard: h.Discard, carried: h.Carried, rate: h.Rate, attributes: attributes(h.Addr),
 		regions: map[uint32]*region{}, awake: make(chan struct{}, 1),
 	}
 	f.hosts[h.Addr] = d

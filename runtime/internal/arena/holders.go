@@ -1,13 +1,16 @@
 package arena
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // own returns the table entry of l and the span that contains the memory of l. The error is ErrStale
-// if this rank does not hold the lease any more. op and rank are for that error only.
-func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
+// if this rank does not hold the lease any more. op is for that error only.
+func (a *Arena) own(op string, l Lease) (*lease, *span, error) {
 	e, s := a.find(uint64(l.Off))
 	if e == nil || e.epoch != l.epoch || e.holder != a.rank || e.given {
-		return nil, nil, &OpError{Op: op, Off: uint64(l.Off), Rank: rank, Err: ErrStale}
+		return nil, nil, fmt.Errorf("%s arena memory at %#x: %w", op, l.Off, ErrStale)
 	}
 	return e, s, nil
 }
@@ -16,7 +19,7 @@ func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
 func (a *Arena) Free(l Lease) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e, s, err := a.own("free", l, -1)
+	e, s, err := a.own("free", l)
 	if err != nil {
 		return err
 	}
@@ -33,12 +36,12 @@ func (a *Arena) Free(l Lease) error {
 func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e, _, err := a.own("give", l, rank)
+	e, _, err := a.own("give", l)
 	if err != nil {
 		return Lease{}, err
 	}
 	if !isRank(rank) {
-		return Lease{}, &OpError{Op: "give", Off: uint64(l.Off), Rank: rank, Err: ErrNotHeld}
+		return Lease{}, fmt.Errorf("give arena memory at %#x, rank %d: %w", l.Off, rank, ErrNotHeld)
 	}
 	a.epoch++
 	e.epoch, e.holder, e.given, e.flight = a.epoch, int32(rank), true, true
@@ -50,7 +53,7 @@ func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 func (a *Arena) inFlight(op string, given Lease) (*lease, *span, error) {
 	e, s := a.find(uint64(given.Off))
 	if e == nil || e.epoch != given.epoch || !e.flight {
-		return nil, nil, &OpError{Op: op, Off: uint64(given.Off), Rank: -1, Err: ErrStale}
+		return nil, nil, fmt.Errorf("%s arena memory at %#x: %w", op, given.Off, ErrStale)
 	}
 	return e, s, nil
 }
@@ -97,10 +100,10 @@ func (a *Arena) Return(off uint64, rank int) error {
 	defer a.mu.Unlock()
 	e, s := a.find(off)
 	if e == nil {
-		return &OpError{Op: "return", Off: off, Rank: rank, Err: ErrNoLease}
+		return fmt.Errorf("return arena memory at %#x, rank %d: %w", off, rank, ErrNoLease)
 	}
 	if !isRank(rank) || !e.drop(rank) {
-		return &OpError{Op: "return", Off: off, Rank: rank, Err: ErrNotHeld}
+		return fmt.Errorf("return arena memory at %#x, rank %d: %w", off, rank, ErrNotHeld)
 	}
 	a.settle(e, s, int(off))
 	return nil

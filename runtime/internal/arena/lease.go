@@ -1,9 +1,6 @@
 package arena
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 var (
 	// ErrFull is the error of an allocation for which the range has no room.
@@ -16,30 +13,6 @@ var (
 	// ErrStale is the error of the use of a Lease after it was freed or given away.
 	ErrStale = errors.New("freed or given away before")
 )
-
-// OpError is the error of an operation on a lease.
-type OpError struct {
-	// Op is "free", "give", "confirm", "regain" or "return".
-	Op string
-	// Off is the offset to which the operation was applied, in bytes from the start of the
-	// range.
-	Off uint64
-	// Rank is the holder that was passed to the operation, or -1.
-	Rank int
-	// Err is ErrNoLease, ErrNotHeld or ErrStale.
-	Err error
-}
-
-// Error implements error.
-func (e *OpError) Error() string {
-	if e.Rank < 0 {
-		return fmt.Sprintf("%s arena memory at %#x: %v", e.Op, e.Off, e.Err)
-	}
-	return fmt.Sprintf("%s arena memory at %#x, rank %d: %v", e.Op, e.Off, e.Rank, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *OpError) Unwrap() error { return e.Err }
 
 // Lease is the handle of memory that this rank holds. It is a plain value. After Free or Give every
 // copy of it is stale. The arena detects a stale copy by its epoch, a number that no other Lease has.

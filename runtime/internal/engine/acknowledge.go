@@ -15,15 +15,18 @@ type acked struct {
 func (e *Engine) Acknowledge(context uint32, ranks []int) {
 	e.lock()
 	defer e.unlock()
-	a := e.acked[context]
-	if a == nil {
-		a = new(acked)
-		e.acked[context] = a
-	}
-	if a.ranks == nil {
-		a.ranks = make(map[int]bool, len(ranks))
-	}
+	a := e.ackedIn(context)
 	for _, rank := range ranks {
 		a.ranks[rank] = true
 	}
+}
+
+// ackedIn returns the record of a context, and creates it if there is none.
+func (e *Engine) ackedIn(context uint32) *acked {
+	a := e.acked[context]
+	if a == nil {
+		a = &acked{ranks: make(map[int]bool)}
+		e.acked[context] = a
+	}
+	return a
 }

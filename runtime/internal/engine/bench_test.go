@@ -26,6 +26,7 @@ func (m *mirror) Arm() bool                                   { return m.r == m.
 func (m *mirror) Disarm()                                     {}
 func (m *mirror) Conceal(transport.Key) error                 { return nil }
 func (m *mirror) MarkDown(int, error)                         {}
+func (m *mirror) GiveUp(int, error)                           {}
 func (m *mirror) Close() error                                { return nil }
 func (m *mirror) Get([]byte, transport.Key, uint64) error     { return transport.ErrNotSupported }
 func (m *mirror) Put([]byte, transport.Key, uint64) error     { return transport.ErrNotSupported }

@@ -117,7 +117,8 @@ type Engine struct {
 	share progress.Share
 	// slow is true if a transport is slow (transport.Slow).
 	slow bool
-	// lone is true if Go had a single processor when the engine was made.
+	// lone is true if Go had a single processor when the engine was made. If the program changes GOMAXPROCS later, only
+	// the speed of waits and of other goroutines changes (progress.Pace.Wide).
 	lone bool
 	// anyPeer is used by lookAt if the engine does not know the rank for which a goroutine waits, for
 	// example in a wait for AnySource. It is Remote until the engine has an endpoint that implements
@@ -252,17 +253,25 @@ func (e *Engine) pollUncounted() {
 	}
 }
 
-// MarkDown records that the process of a peer was reaped. It tells the transport even if the engine
-// has declared the peer to be down before. Before MarkDown, the transport had to assume that the peer still
-// writes to memory of this rank. Any goroutine may call it at any time.
+// MarkDown records that the process of a peer has ended. Any goroutine may call it at any time.
 func (e *Engine) MarkDown(rank int, cause error) {
+	e.part(rank, cause, transport.Transport.MarkDown)
+}
+
+// GiveUp ends the exchange with a peer whose process may live. Any goroutine may call it at any time.
+func (e *Engine) GiveUp(rank int, cause error) {
+	e.part(rank, cause, transport.Transport.GiveUp)
+}
+
+// part calls a method by which the transport of a peer learns of the loss of the peer. Some Poll then reports the loss.
+func (e *Engine) part(rank int, cause error, tell func(tr transport.Transport, peer int, cause error)) {
 	e.lock()
 	defer e.unlock()
 	p, err := e.to(rank)
 	if err != nil || p.tr == nil {
 		return
 	}
-	p.tr.MarkDown(rank, cause)
+	tell(p.tr, rank, cause)
 	e.urge()
 }
 

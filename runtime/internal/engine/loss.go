@@ -24,12 +24,8 @@ func (e *Engine) lose(p *peer, cause error) {
 	p.ignored, p.batch = true, nil
 	p.in.told, p.in.window = p.in.arrived-p.in.window, 0
 	e.budget.regain(&p.in)
-	for p.reads.head != nil {
-		p.reads.pop()
-	}
-	for p.feeds.head != nil {
-		p.feeds.pop()
-	}
+	p.reads.empty()
+	p.feeds.empty()
 	for f := p.pending.head; f != nil; f = p.pending.head {
 		if p.pending.head = f.next; f.req != nil {
 			e.complete(f.req, p.lost(f.req))
@@ -108,22 +104,16 @@ func (e *Engine) failPosted(p *peer) {
 // of its source. For AnySource, it is the first loss of a member that is not acknowledged in this context.
 // knownLoss returns nil if there is no such loss.
 func (e *Engine) knownLoss(k key, op string) error {
-	if len(e.deaths) == 0 {
-		if k.source < 0 || e.peers[k.source].down == nil {
-			return nil
-		}
-	}
 	if k.source >= 0 {
 		if p := e.peers[k.source]; p.down != nil {
 			return p.lostIn(op)
 		}
 		return nil
 	}
-	a := e.acked[k.context]
-	if a == nil {
-		a = new(acked)
-		e.acked[k.context] = a
+	if len(e.deaths) == 0 {
+		return nil
 	}
+	a := e.ackedIn(k.context)
 	for ; a.passed < len(e.deaths); a.passed++ {
 		rank := e.deaths[a.passed]
 		if !a.ranks[rank] && (e.cfg.Member == nil || e.cfg.Member(k.context, rank)) {
@@ -167,12 +157,8 @@ func (e *Engine) fail(err error) {
 // because they may end operations of the peer.
 func (e *Engine) failPeer(p *peer, err error) {
 	p.eager, p.ignored = -1, true
-	for p.reads.head != nil {
-		p.reads.pop()
-	}
-	for p.feeds.head != nil {
-		p.feeds.pop()
-	}
+	p.reads.empty()
+	p.feeds.empty()
 	all := p.pending.head
 	p.pending = frames{}
 	for f := all; f != nil; {

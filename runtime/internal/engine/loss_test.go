@@ -172,6 +172,19 @@ func TestMarkDownAfterLoss(t *testing.T) {
 	require.Equal(t, []int{1}, s.down)
 }
 
+// TestGiveUp checks that GiveUp ends the waits for a peer, and does not tell the transport that the process has ended.
+func TestGiveUp(t *testing.T) {
+	s, e := newStranger(t)
+	cause := errors.New("leaves the World")
+	r := e.Irecv(at(1, 1), 0, nil)
+	e.GiveUp(1, cause)
+	require.Equal(t, []error{cause}, s.causes)
+	_, err := r.Wait(none)
+	var down *engine.PeerError
+	require.ErrorAs(t, err, &down)
+	require.Equal(t, 1, down.Rank)
+}
+
 // TestStatusOfAReceiveWithoutAMessage checks that a receive which ends before the match has an empty
 // Status, although its record was used for a message before.
 func TestStatusOfAReceiveWithoutAMessage(t *testing.T) {

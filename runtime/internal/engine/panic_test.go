@@ -40,7 +40,7 @@ func (b *bomb) Caps() transport.Caps                     { b.at("Caps"); return 
 func (b *bomb) Arm() bool                                { b.at("Arm"); return true }
 func (b *bomb) Disarm()                                  { b.at("Disarm") }
 func (b *bomb) Conceal(transport.Key) error              { b.at("Conceal"); return nil }
-func (b *bomb) MarkDown(peer int, err error)             { b.at("MarkDown"); b.stranger.MarkDown(peer, err) }
+func (b *bomb) GiveUp(peer int, err error)               { b.at("GiveUp"); b.stranger.GiveUp(peer, err) }
 func (b *bomb) Yield()                                   { b.at("Yield"); b.ChannelSleeper.Yield() }
 func (b *bomb) Prepare() uint32                          { b.at("Prepare"); return b.ChannelSleeper.Prepare() }
 
@@ -172,7 +172,7 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 			e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, nil)
 		}},
 		{"Lost", func(b *bomb, _ *engine.Engine) { b.down = append(b.down, 1) }, iprobe},
-		{"MarkDown", func(b *bomb, _ *engine.Engine) { b.announce(200, 0) }, iprobe},
+		{"GiveUp", func(b *bomb, _ *engine.Engine) { b.announce(200, 0) }, iprobe},
 		{"Release", nil, func(_ *bomb, e *engine.Engine) {
 			self := engine.Match{Peer: 0, Tag: 1}
 			_, err := e.SendHandover(none, self, 0, transport.Key{}, nil)

@@ -72,6 +72,13 @@ func (q *requests) pop() {
 	r.next = nil
 }
 
+// empty removes all requests.
+func (q *requests) empty() {
+	for q.head != nil {
+		q.pop()
+	}
+}
+
 // remove removes r if it is in the queue.
 func (q *requests) remove(r *Request) {
 	var before *Request
@@ -230,23 +237,19 @@ func (e *Engine) post(p *peer, w transport.Header, body []byte) {
 }
 
 // refused handles a permanent error of a lane. With ErrPeerDown, the transport reports the loss
-// of the peer in its next Poll. After an unknown error, MarkDown makes the transport report the
+// of the peer in its next Poll. After an unknown error, GiveUp makes the transport report the
 // loss. ErrClosed means that the peer has closed its transport, which is no loss.
 func (e *Engine) refused(p *peer, err error) {
-	if p.tr != nil && !errors.Is(err, transport.ErrPeerDown) && !errors.Is(err, transport.ErrClosed) {
-		p.tr.MarkDown(p.rank, err)
+	if !errors.Is(err, transport.ErrPeerDown) && !errors.Is(err, transport.ErrClosed) {
+		p.tr.GiveUp(p.rank, err)
 	}
 	p.eager = -1
 	e.urge()
 }
 
-// offend declares a peer to be down because it has violated the protocol. ErrDamaged tells the transport that the
-// peer may live and still write to memory of this rank.
+// offend declares a peer to be down because it has violated the protocol.
 func (e *Engine) offend(p *peer, err error) {
-	p.eager = -1
-	if p.tr != nil {
-		p.tr.MarkDown(p.rank, fmt.Errorf("%w: %w", transport.ErrDamaged, err))
-	}
+	p.tr.GiveUp(p.rank, err)
 	e.lose(p, err)
 }
 

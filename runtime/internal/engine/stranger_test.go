@@ -18,7 +18,7 @@ type stranger struct {
 	sent     []transport.Header
 	done     []uint64
 	down     []int
-	causes   []error // of MarkDown
+	causes   []error // of GiveUp
 	reported map[int]bool
 }
 
@@ -32,7 +32,9 @@ func (s *stranger) Endpoint(int) (transport.Endpoint, error) { return s, nil }
 func (s *stranger) Caps() transport.Caps                     { return s.caps }
 func (s *stranger) Arm() bool                                { return false }
 
-func (s *stranger) MarkDown(peer int, cause error) {
+func (s *stranger) MarkDown(peer int, _ error) { s.down = append(s.down, peer) }
+
+func (s *stranger) GiveUp(peer int, cause error) {
 	s.down, s.causes = append(s.down, peer), append(s.causes, cause)
 }
 

@@ -77,7 +77,7 @@ func (h *handshake) Reject(privateData []byte) {
 		h.Refuse()
 		return
 	}
-	dismiss(h.fd, h.sealed.last(reply.Append(nil)), d.config.CloseTimeout)
+	d.dismiss(h.fd, h.sealed.last(reply.Append(nil)))
 }
 
 // Refuse implements provider.Handshake: it resets the connection and sends no reply.
@@ -85,17 +85,17 @@ func (h *handshake) Refuse() { reset(h.fd) }
 
 // dismiss sends a last frame on a socket and closes the socket in order. The kernel then completes
 // the end of the connection. After the peer has acknowledged this side's FIN, the kernel waits for
-// the peer's FIN for at most the duration in the argument patience. Therefore a peer that keeps its
+// the peer's FIN for at most Config.CloseTimeout. Therefore a peer that keeps its
 // end open and continues to send occupies no descriptor of this process. An initiator that follows
 // the protocol has sent nothing after its request. So no unread bytes make TCP reset the
 // connection, and the initiator receives the frame.
-func dismiss(fd int, last []byte, patience time.Duration) {
+func (d *device) dismiss(fd int, last []byte) {
 	n, errno := send(fd, &last[0], len(last))
 	if errno != 0 || n < len(last) { // an empty send buffer takes the whole frame at once
 		reset(fd)
 		return
 	}
-	seconds := max(int(patience/time.Second), 1)
+	seconds := max(int(d.config.CloseTimeout/time.Second), 1)
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_LINGER2, seconds) // if it fails, the kernel's default applies
 	_ = unix.Close(fd)
 }

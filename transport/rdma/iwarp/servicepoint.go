@@ -287,5 +287,5 @@ func (h *halfOpen) rejectMarkers(f mpa.Frame) {
 		h.drop()
 		return
 	}
-	dismiss(h.detach(), h.sealed.last(reply.Append(nil)), d.config.CloseTimeout)
+	d.dismiss(h.detach(), h.sealed.last(reply.Append(nil)))
 }

@@ -28,9 +28,6 @@ type Device struct {
 // and of a device whose node_type cannot be read.
 const kindOther = "other transport"
 
-// usable reports whether the port has a link, and rdma_cm makes connections for the device.
-func (d *Device) usable() bool { return d.Active && d.Kind != kindOther }
-
 // Spelling returns the name by which the device can be opened. It is the name of the device,
 // followed by the port if the port is not 1.
 func (d *Device) Spelling() string {
@@ -126,15 +123,17 @@ func (h *Host) interfacesOf(port string) []string {
 	return all
 }
 
-// deviceOf maps network interfaces to their usable RDMA devices.
-func (h *Host) deviceOf() map[string]string {
-	of := map[string]string{}
+// withDevice returns the set of the network interfaces that have a usable RDMA device: its port has a link, and
+// rdma_cm makes connections for it.
+func (h *Host) withDevice() map[string]bool {
+	set := map[string]bool{}
 	for _, d := range h.Devices() {
+		if !d.Active || d.Kind == kindOther {
+			continue
+		}
 		for _, on := range d.Interfaces {
-			if d.usable() && of[on] == "" {
-				of[on] = d.Spelling()
-			}
+			set[on] = true
 		}
 	}
-	return of
+	return set
 }

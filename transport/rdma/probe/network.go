@@ -10,25 +10,6 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Choice is an address at which a rank can listen, and from which it can connect.
-type Choice struct {
-	// Interface is the name of the network interface that has the address.
-	Interface string
-	// Address is the address. A link-local IPv6 address contains its zone.
-	Address netip.Addr
-	// Device is the RDMA device of the interface, or "" if there is none.
-	Device string
-}
-
-// String returns a text for people that describes the choice.
-func (c Choice) String() string {
-	s := c.Address.String() + " on " + c.Interface
-	if c.Device != "" {
-		s += " with RDMA device " + c.Device
-	}
-	return s
-}
-
 // NetworkError reports that no address can be used, or that no address matches a preference (-net).
 // It lists the interfaces. errors.Is finds transport.ErrNotSupported in it.
 type NetworkError struct {
@@ -60,29 +41,30 @@ func (e *NetworkError) Error() string {
 // Is makes errors.Is find transport.ErrNotSupported in a NetworkError.
 func (e *NetworkError) Is(target error) bool { return target == transport.ErrNotSupported }
 
-// Network returns the address to use for the preference wish. wish is "" if there is no preference.
+// Network returns the address at which a rank can listen, and from which it can connect, for the preference wish.
+// wish is "" if there is no preference. A link-local IPv6 address contains its zone.
 // The error is a *NetworkError, or the error that has occurred when the interfaces were listed.
-func (h *Host) Network(wish string) (Choice, error) {
+func (h *Host) Network(wish string) (netip.Addr, error) {
 	all, err := h.Interfaces()
 	if err != nil {
-		return Choice{}, err
+		return netip.Addr{}, err
 	}
-	devices := h.deviceOf()
+	rdma := h.withDevice()
 	if wish == "" {
-		if c, ok := best(all, devices, func(*Interface, netip.Addr) bool { return true }); ok {
-			return c, nil
+		if a := best(all, rdma, func(*Interface, netip.Addr) bool { return true }); a.IsValid() {
+			return a, nil
 		}
-		return Choice{}, &NetworkError{Cause: "no network interface is up and has an address", Interfaces: all}
+		return netip.Addr{}, &NetworkError{Cause: "no network interface is up and has an address", Interfaces: all}
 	}
 	var causes []string
 	for one := range strings.SplitSeq(wish, ",") {
-		c, err := choose(all, devices, strings.TrimSpace(one))
+		a, err := choose(all, rdma, strings.TrimSpace(one))
 		if err == nil {
-			return c, nil
+			return a, nil
 		}
 		causes = append(causes, err.Error())
 	}
-	return Choice{}, &NetworkError{Wish: wish, Cause: strings.Join(causes, ", "), Interfaces: all}
+	return netip.Addr{}, &NetworkError{Wish: wish, Cause: strings.Join(causes, ", "), Interfaces: all}
 }
 
 // Owns reports whether a is an address of this host. Every loopback address is an address of this
@@ -96,20 +78,20 @@ func (h *Host) Owns(a netip.Addr) bool {
 }
 
 // choose returns the best address for one preference of the list.
-func choose(all []Interface, devices map[string]string, wish string) (Choice, error) {
+func choose(all []Interface, rdma map[string]bool, wish string) (netip.Addr, error) {
 	fits, what, err := parse(all, wish)
 	if err != nil {
-		return Choice{}, err
+		return netip.Addr{}, err
 	}
-	if c, ok := best(all, devices, fits); ok {
-		return c, nil
+	if a := best(all, rdma, fits); a.IsValid() {
+		return a, nil
 	}
 	for i := range all {
 		if !all[i].Up && slices.ContainsFunc(all[i].Addresses, func(a netip.Prefix) bool { return fits(&all[i], a.Addr()) }) {
-			return Choice{}, fmt.Errorf("interface %s is down", all[i].Name)
+			return netip.Addr{}, fmt.Errorf("interface %s is down", all[i].Name)
 		}
 	}
-	return Choice{}, errors.New(what)
+	return netip.Addr{}, errors.New(what)
 }
 
 // parse returns the condition that an address has to meet for a preference, and the error text for
@@ -144,11 +126,12 @@ func parse(all []Interface, wish string) (fits func(*Interface, netip.Addr) bool
 	return nil, "", fmt.Errorf("there is no interface %q", wish)
 }
 
-// best returns the best address that meets the condition, in the order that doc.go gives.
-func best(all []Interface, devices map[string]string, fits func(*Interface, netip.Addr) bool) (Choice, bool) {
+// best returns the best address that meets the condition, in the order that doc.go gives. It returns the zero
+// Addr if no address meets the condition. rdma has the interfaces with a usable RDMA device.
+func best(all []Interface, rdma map[string]bool, fits func(*Interface, netip.Addr) bool) netip.Addr {
 	type candidate struct {
-		Choice
-		rank [6]int // in the order of importance; smaller values are better
+		address netip.Addr
+		rank    [6]int // in the order of importance; smaller values are better
 	}
 	var found []candidate
 	for at := range all {
@@ -158,23 +141,22 @@ func best(all []Interface, devices map[string]string, fits func(*Interface, neti
 			if !i.Up || a.IsUnspecified() || a.IsMulticast() || !fits(i, a) {
 				continue
 			}
-			c := candidate{Choice: Choice{Interface: i.Name, Address: a, Device: devices[i.Name]}}
-			if a.Is6() && a.IsLinkLocalUnicast() {
-				c.Address = a.WithZone(i.Name)
-			}
-			c.rank = [6]int{
-				count(a.IsLinkLocalUnicast()), count(i.Loopback || a.IsLoopback()), count(c.Device == ""),
+			c := candidate{address: a, rank: [6]int{
+				count(a.IsLinkLocalUnicast()), count(i.Loopback || a.IsLoopback()), count(!rdma[i.Name]),
 				count(i.Virtual), -i.Speed, count(a.Is6()),
+			}}
+			if a.Is6() && a.IsLinkLocalUnicast() {
+				c.address = a.WithZone(i.Name)
 			}
 			found = append(found, c)
 		}
 	}
 	if len(found) == 0 {
-		return Choice{}, false
+		return netip.Addr{}
 	}
 	// If several addresses are equally good, MinFunc returns the first of them, which is the first
 	// in the kernel's order.
-	return slices.MinFunc(found, func(a, b candidate) int { return slices.Compare(a.rank[:], b.rank[:]) }).Choice, true
+	return slices.MinFunc(found, func(a, b candidate) int { return slices.Compare(a.rank[:], b.rank[:]) }).address
 }
 
 // count converts a property that makes an address less suitable to a number: 1 if the address has

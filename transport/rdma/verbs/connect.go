@@ -183,7 +183,6 @@ func (ep *Endpoint) ended(t EventType, err error) {
 func (ep *Endpoint) end(e *Event) {
 	ep.adapter.deadlines.remove(ep)
 	ep.state = StateDisconnected
-	ep.request = nil
 	ep.flush()
 	ep.report(e)
 }

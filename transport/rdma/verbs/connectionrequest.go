@@ -102,7 +102,7 @@ func (r *ConnectionRequest) Accept(ep *Endpoint, p *ConnParam) error {
 		return newError(op, a.provider, r.remote.String(), err)
 	}
 	r.end()
-	chosen.state, chosen.request, chosen.active = StateCompletionPending, nil, false
+	chosen.state, chosen.active = StateCompletionPending, false
 	chosen.local, chosen.remote = r.local, r.remote
 	chosen.in, chosen.out = answer.ResponderResources, answer.InitiatorDepth
 	r.handshake.Accept(chosen.queuePair, &answer)
@@ -187,11 +187,8 @@ func (r *ConnectionRequest) Reject(privateData []byte) error {
 		return newError(op, a.provider, r.remote.String(), err)
 	}
 	r.end()
-	if ep := r.endpoint; ep != nil {
-		ep.request = nil
-		if ep.state == StatePassiveConnectionPending {
-			ep.state = StateUnconnected
-		}
+	if ep := r.endpoint; ep != nil && ep.state == StatePassiveConnectionPending {
+		ep.state = StateUnconnected
 	}
 	r.handshake.Reject(privateData)
 	return nil

@@ -48,9 +48,7 @@ type Endpoint struct {
 	// established, and then have the final values.
 	local, remote netip.AddrPort
 	in, out       int
-	// request is the connection request that carries this endpoint, or nil. listener is the
-	// reserved service point for which the endpoint is reserved, or nil.
-	request  *ConnectionRequest
+	// listener is the reserved service point for which the endpoint is reserved, or nil.
 	listener *Listener
 	// active is true if the last connection attempt was a Connect. flags are the flags of this
 	// Connect.

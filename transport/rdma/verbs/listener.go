@@ -158,7 +158,7 @@ func (l *Listener) arrived(h provider.Handshake, local, remote netip.AddrPort, p
 	r.proposal.PrivateData = append([]byte{}, p.PrivateData...)
 	if ep := l.endpoint; ep != nil {
 		l.endpoint, ep.listener = nil, nil
-		ep.state, ep.request, r.endpoint = StatePassiveConnectionPending, r, ep
+		ep.state, r.endpoint = StatePassiveConnectionPending, ep
 	}
 	l.unanswered++
 	l.adapter.requests[r] = struct{}{}

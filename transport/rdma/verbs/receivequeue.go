@@ -22,7 +22,7 @@ func makeReceives(n, segmentsMax int) []receiveSlot {
 // fill stores a validated receive in the slot.
 func (s *receiveSlot) fill(r *ReceiveRequest, number uint64, length int) {
 	s.Segments = setSegments(s.Segments, r.Segments)
-	s.Number, s.Length, s.Room, s.Mark = number, length, r.Flags&FlagRoom != 0, 0
+	s.Number, s.Length, s.Room = number, length, r.Flags&FlagRoom != 0
 	s.id, s.posted, s.quiet = r.ID, true, r.Flags&FlagQuiet != 0
 }
 

@@ -181,10 +181,6 @@ func (h *Host) call(peers []Peer) error {
 // end closes the command's standard input, so that Serve returns, and waits for the end of the command. It
 // kills a command that takes longer than callDelay.
 func (h *Host) end() {
-	if h.command == nil || h.command.ProcessState != nil {
-		return
-	}
-	_ = h.in.Close()
 	end := time.AfterFunc(callDelay, h.kill)
 	_ = h.wait()
 	end.Stop()

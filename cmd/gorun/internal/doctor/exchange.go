@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"os"
 	"strings"
 	"time"
 )
@@ -24,7 +23,6 @@ type Report struct {
 	Findings  []Finding
 	Addresses []Address
 	Token     []byte // a caller must send the token first
-	PID       int    // process ID of the process that serves
 }
 
 // Address is an address at which a host listens.
@@ -66,7 +64,7 @@ type reply struct {
 // to out (the standard output). It returns at the end of in. network is the value of -net; "" means every
 // network.
 func Serve(in io.Reader, out io.Writer, m *Machine, version, network string) (err error) {
-	r := Report{Version: version, Findings: m.Check(), Token: make([]byte, tokenBytes), PID: os.Getpid()}
+	r := Report{Version: version, Findings: m.Check(), Token: make([]byte, tokenBytes)}
 	_, _ = rand.Read(r.Token) // rand.Read never fails
 	l, err := listen(network, r.Token)
 	if err != nil {

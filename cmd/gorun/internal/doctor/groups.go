@@ -8,11 +8,6 @@ import (
 	"strings"
 )
 
-// groups checks the limits of this process's cgroup and of the cgroups above it.
-func (m *Machine) groups() []Finding {
-	return []Finding{m.tasks(), m.quota()}
-}
-
 // cgroups returns the directories, relative to Root, of the cgroups whose limits apply to this process. For
 // each possible mount point of a hierarchy, the list has the cgroup of this process first and the outermost
 // cgroup last. The directories need not exist. controller selects the hierarchy of cgroup v1. The hierarchy

@@ -23,8 +23,7 @@ type Machine struct {
 func (m *Machine) Check() []Finding {
 	found := []Finding{m.memfd(), m.readMemory()}
 	found = append(found, m.limits()...)
-	found = append(found, m.groups()...)
-	found = append(found, m.hugePages())
+	found = append(found, m.tasks(), m.quota(), m.hugePages())
 	return append(found, m.adapters()...)
 }
 

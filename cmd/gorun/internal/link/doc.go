@@ -3,7 +3,7 @@
 // the agent of a pod, a TCP connection.
 //
 //	agent                                   launcher
-//	preamble: "gorun-agent 10 v1.2.3\n"  ->                protocol and version
+//	preamble: "gorun-agent 11 v1.2.3\n"  ->                protocol and version
 //	                                    <-  Greet         the paths of the job's files
 //	Hello                               ->                its node, processors and digests of the files
 //	                                    <-  Probe         is that process on your node?

@@ -29,7 +29,7 @@ func started() link.Started {
 func messages() map[string]any {
 	return map[string]any{
 		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}, Whole: true}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
-		"failed": link.Failed{Code: 127, Text: "no such file"}, "next": next(), "renewed": link.Renewed{Generation: 2, Ranks: []link.Restarted{{Number: 1, Process: link.Process{PID: 4, Processors: []int{0}}, Warm: true}}},
+		"failed": link.Failed{Code: 127, Text: "no such file"}, "next": next(), "renewed": link.Renewed{Ranks: []link.Restarted{{Number: 1, Process: link.Process{PID: 4, Processors: []int{0}}, Warm: true}}},
 		"spare": link.Spare{Program: 1}, "spare ended": link.SpareEnded{Program: 1, Text: "was killed"},
 		"look": link.Look{Number: 2, Silent: []int{1}, Whole: []int{0, 3}}, "seen": seen(),
 		"exit": link.Exit{Rank: 3, Status: 139, User: 1, System: 2, MaxRSSKiB: 1 << 40},

@@ -29,9 +29,8 @@ type Start struct {
 
 // Renewed reports that the ranks of Part.Starts run, or why they do not run.
 type Renewed struct {
-	Generation int
-	Ranks      []Restarted
-	Failed     *Failed // nil if all run
+	Ranks  []Restarted
+	Failed *Failed // nil if all run
 }
 
 // Restarted describes a rank that has been started again.

@@ -12,7 +12,7 @@ import (
 
 // Protocol is the version of this protocol. It changes with every change of a
 // frame. The format of the preamble never changes.
-const Protocol = 10
+const Protocol = 11
 
 // preambleName is the prefix of the preamble. It distinguishes an agent from other programs.
 const preambleName = "gorun-agent"

@@ -14,7 +14,7 @@ import (
 // beyond the line of the preamble.
 func TestPreamble(t *testing.T) {
 	whole := link.Preamble("v1.2.3\nx")
-	require.Equal(t, "gorun-agent 10 v1.2.3 x\n", string(whole))
+	require.Equal(t, "gorun-agent 11 v1.2.3 x\n", string(whole))
 	in := reader(append(whole, "rest"...))
 	protocol, version, err := link.ReadPreamble(in)
 	require.NoError(t, err)

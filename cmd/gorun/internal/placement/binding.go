@@ -25,15 +25,16 @@ const (
 	NUMA Kind = "numa" // the processors of one domain, and its memory
 )
 
-// Bind returns the bindings of a number of ranks, by local number, to the processors of a machine.
+// Bind returns the bindings of a number of ranks, by local number, to the processors of a machine. A machine without
+// ranks, which may get some later, has no bindings.
 //
 // With Core, each rank gets the next processor. If there are more ranks than processors, consecutive ranks share a
 // processor (docs/adr/0069). With NUMA, consecutive ranks share a domain, and the number of ranks in a domain is
 // proportional to the number of its processors.
 func Bind(kind Kind, machine []Domain, ranks int) ([]Binding, error) {
 	all := processors(machine)
-	if len(all) == 0 || ranks < 1 {
-		return nil, fmt.Errorf("%d processors for %d ranks", len(all), ranks)
+	if len(all) == 0 && ranks > 0 {
+		return nil, fmt.Errorf("no processors for %d ranks", ranks)
 	}
 	to := make([]Binding, ranks)
 	switch kind {

@@ -19,6 +19,9 @@ func TestBind(t *testing.T) {
 		ranks int
 		want  []string // for each rank: processors/node/share
 	}{
+		{placement.None, 0, nil},
+		{placement.Core, 0, nil},
+		{placement.NUMA, 0, nil},
 		{placement.None, 2, []string{"[0 1 2 3 8 9]/-1/3", "[0 1 2 3 8 9]/-1/3"}},
 		{placement.Core, 2, []string{"[0]/-1/1", "[1]/-1/1"}},
 		{placement.Core, 6, []string{"[0]/-1/1", "[1]/-1/1", "[2]/-1/1", "[3]/-1/1", "[8]/-1/1", "[9]/-1/1"}},

@@ -3,6 +3,8 @@ package codec
 import (
 	"fmt"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
@@ -15,7 +17,8 @@ const slabBytes = 512
 func registerPlain[T any](l *layout.Layout) {
 	text := l.Text()
 	size := l.Size
-	plain := Type{Layout: text, Copied: true, Size: size}
+	_, batch := any((*T)(nil)).(actor.MessageBatch)
+	plain := Type{Layout: text, Copied: !batch, Size: size}
 	plain.Append = func(b []byte, m any) ([]byte, error) {
 		v := bytesIn(m, size)
 		if v == nil {
@@ -39,7 +42,7 @@ func registerPlain[T any](l *layout.Layout) {
 		v := new(T)
 		return v, set(v, b)
 	}
-	if size > 0 && size <= slabBytes/2 {
+	if size > 0 && size <= slabBytes/2 && !batch {
 		pointer.slab = func() func(b []byte) (any, error) {
 			var free []T
 			return func(b []byte) (any, error) {

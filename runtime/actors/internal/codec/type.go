@@ -48,7 +48,7 @@ type Type struct {
 	Append func(b []byte, m any) ([]byte, error)
 	Decode func(b []byte) (any, error)
 	// Copied reports whether Decode only copies bytes and runs no code of the program, so that it
-	// may be called under a lock.
+	// may be called under a lock. It is false for an actor.MessageBatch, of which the receiver also gets the parts.
 	Copied bool
 	// Size is the length of the encoding if it is the same for all values, because their bytes are sent;
 	// otherwise 0.

@@ -94,7 +94,10 @@ func (d *Detector[Actor, Target]) Begin(origin Origin) Probe {
 func (d *Detector[Actor, Target]) Targets(who Actor) []Target {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.targets(who)
+	if w := d.actors[who]; w != nil {
+		return slices.Collect(maps.Keys(w.at))
+	}
+	return nil
 }
 
 // Pass returns the targets to which the caller has to pass on probe p. The argument at is the actor that
@@ -111,23 +114,7 @@ func (d *Detector[Actor, Target]) Pass(p Probe, at Actor) []Target {
 		return nil
 	}
 	w.seen[p.Origin] = p.Number
-	return d.targets(at)
-}
-
-// targets is Targets with mu held.
-func (d *Detector[Actor, Target]) targets(who Actor) []Target {
-	w := d.actors[who]
-	if w == nil {
-		return nil
-	}
 	return slices.Collect(maps.Keys(w.at))
-}
-
-// Probes returns the number of probes that Begin has returned.
-func (d *Detector[Actor, Target]) Probes() uint32 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.number
 }
 
 // Append appends the encoding of p: the rank and the number in 32 bits each, little endian, then the

@@ -192,13 +192,13 @@ func (c *Connection) release() {
 	case waits:
 		go c.end(id)
 	default:
-		_, _ = id.Destroy()
+		_ = id.Destroy()
 	}
 }
 
 // end destroys an id. It runs on a goroutine, because it may block.
 func (c *Connection) end(id *rdmacm.ID) {
-	_, _ = id.Destroy()
+	_ = id.Destroy()
 	c.device.mu.Lock()
 	c.busy = false
 	c.device.mu.Unlock()

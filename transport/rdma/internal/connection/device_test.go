@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,12 +37,15 @@ func newHost(t *testing.T) *host {
 	if name == "" {
 		t.Skip("runs in a guest machine: see TestKernel")
 	}
-	d, err := uverbs.Find(name)
+	devices, err := uverbs.Devices()
 	require.NoError(t, err)
+	at := slices.IndexFunc(devices, func(d uverbs.Device) bool { return d.Name == name })
+	require.GreaterOrEqual(t, at, 0, "the kernel has no device %s", name)
+	d := &devices[at]
 	h := &host{T: t}
 	h.wakeup, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	require.NoError(t, err)
-	h.context, err = uverbs.Open(&d)
+	h.context, err = uverbs.Open(d)
 	require.NoError(t, err)
 	h.domain, err = h.context.NewProtectionDomain()
 	require.NoError(t, err)

@@ -71,7 +71,7 @@ func (s *servicePoint) open(at netip.AddrPort, backlog int) error {
 func (s *servicePoint) Address() netip.AddrPort { return s.address }
 
 // Close implements provider.ServicePoint. The kernel refuses the requests that it still holds.
-func (s *servicePoint) Close() { _, _ = s.id.Destroy() }
+func (s *servicePoint) Close() { _ = s.id.Destroy() }
 
 // handle passes a connection request to Arrived, and refuses the request if Arrived returns an
 // error.
@@ -119,7 +119,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 // Reject implements provider.Handshake.
 func (h *handshake) Reject(privateData []byte) {
 	_ = h.id.Reject(privateData) // an error means that the peer has gone
-	_, _ = h.id.Destroy()
+	_ = h.id.Destroy()
 }
 
 // Refuse implements provider.Handshake.

@@ -3,6 +3,7 @@ package ibverbs_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,10 +32,13 @@ const (
 
 func newBench(t *testing.T, access uverbs.Access) *bench {
 	t.Helper()
-	d, err := uverbs.Find(deviceName(t))
+	name := deviceName(t)
+	devices, err := uverbs.Devices()
 	require.NoError(t, err)
+	at := slices.IndexFunc(devices, func(d uverbs.Device) bool { return d.Name == name })
+	require.GreaterOrEqual(t, at, 0, "the kernel has no device %s", name)
 	b := &bench{T: t}
-	b.context, err = ibverbs.Open(&d)
+	b.context, err = ibverbs.Open(&devices[at])
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.context.Close()) })
 	b.domain, err = b.context.NewProtectionDomain()

@@ -69,7 +69,7 @@ func (c *Credentials) appendRecord(b []byte, r *Record, k kind, to uint32, reque
 // OpenRequest verifies the private data b of a connection request and returns the record in it. Every
 // error is a *RefusalError, whose Reject can be sent as the answer.
 func (c *Credentials) OpenRequest(b []byte) (Record, error) {
-	if err := checkFrame(b, kindRequest, Size); err != nil {
+	if err := checkFrame(b, kindRequest); err != nil {
 		return Record{}, err
 	}
 	return c.open(b[:Size], kindRequest, nil)
@@ -78,7 +78,7 @@ func (c *Credentials) OpenRequest(b []byte) (Record, error) {
 // OpenReply verifies the private data b of the reply to a request, and returns the record in it.
 // request is the record that this side sent, and from is the rank to which this side sent it.
 func (c *Credentials) OpenReply(b, request []byte, from uint32) (Record, error) {
-	if err := checkFrame(b, kindReply, Size); err != nil {
+	if err := checkFrame(b, kindReply); err != nil {
 		return Record{}, err
 	}
 	r, err := c.open(b[:Size], kindReply, request[:Size])

@@ -150,7 +150,7 @@ func parse(b []byte) Record {
 
 // checkFrame checks the first four bytes, whose layout is the same in all versions and types of
 // records, and the length.
-func checkFrame(b []byte, k kind, size int) error {
+func checkFrame(b []byte, k kind) error {
 	if len(b) < 4 {
 		return refuse(BadLength, "the private data has %d bytes, too few for a record", len(b))
 	}
@@ -163,8 +163,8 @@ func checkFrame(b []byte, k kind, size int) error {
 	if got := kind(b[3] >> 4); got != k {
 		return refuse(BadLength, "the record has type %d, and type %d is expected", got, k)
 	}
-	if got := int(b[3]&0x0F) * 4; got != size || len(b) < size {
-		return refuse(BadLength, "the record has %d bytes according to its header, %d bytes are expected, and %d bytes were received", got, size, len(b))
+	if got := int(b[3]&0x0F) * 4; got != Size || len(b) < Size {
+		return refuse(BadLength, "the record has %d bytes according to its header, %d bytes are expected, and %d bytes were received", got, Size, len(b))
 	}
 	return nil
 }

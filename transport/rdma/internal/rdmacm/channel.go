@@ -98,7 +98,7 @@ func (c *Channel) Next(e *Event) (bool, error) {
 			e.Request = c.register(nil)
 			e.Request.number = answer.at32(eventID)
 			if id == nil {
-				_, _ = e.Request.Destroy() // no caller waits for the error
+				_ = e.Request.Destroy() // no caller waits for the error
 			}
 		}
 		if id != nil {

@@ -75,7 +75,6 @@ func TestEventsAreMatchedByUID(t *testing.T) {
 // destroyed.
 func TestEventsOfDestroyed(t *testing.T) {
 	u := newUcma()
-	u.answers[destroy] = binary.NativeEndian.AppendUint32(nil, 5)
 	c := rdmacm.New(u)
 	listener, err := c.Create(nil)
 	require.NoError(t, err)
@@ -89,9 +88,7 @@ func TestEventsOfDestroyed(t *testing.T) {
 	}
 	u.reading = func() {
 		u.reading = nil
-		events, err := listener.Destroy()
-		require.NoError(t, err)
-		require.EqualValues(t, 5, events)
+		require.NoError(t, listener.Destroy())
 	}
 	var e rdmacm.Event
 	more, err := c.Next(&e)
@@ -104,8 +101,7 @@ func TestEventsOfDestroyed(t *testing.T) {
 	require.EqualValues(t, 1, binary.NativeEndian.Uint32(u.seen[2].Body[8:]))
 	require.EqualValues(t, 77, binary.NativeEndian.Uint32(u.seen[3].Body[8:]))
 
-	_, err = listener.Destroy()
-	require.ErrorIs(t, err, os.ErrClosed)
+	require.ErrorIs(t, listener.Destroy(), os.ErrClosed)
 	require.ErrorIs(t, listener.Listen(1), os.ErrClosed)
 	require.EqualError(t, listener.Disconnect(), "rdma_cm: disconnect id 1: file already closed")
 	require.Len(t, u.seen, 4) // no command was sent, because the kernel may have given the number to another ID
@@ -266,7 +262,7 @@ func TestTogether(t *testing.T) {
 				}
 				var both sync.WaitGroup
 				both.Go(func() { _ = id.Disconnect() })
-				both.Go(func() { _, _ = id.Destroy() })
+				both.Go(func() { _ = id.Destroy() })
 				var e rdmacm.Event
 				_, _ = c.Next(&e)
 				both.Wait()

@@ -32,8 +32,8 @@ func TestDeviceResolves(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, rdmacm.StateInit, attributes.State)
 			require.NotZero(t, attributes.Mask)
-			active.destroy(id, 2)
-			passive.destroy(listener, 0)
+			require.NoError(active, id.Destroy())
+			require.NoError(passive, listener.Destroy())
 			active.none()
 		})
 	}
@@ -54,8 +54,7 @@ func TestDeviceNotReached(t *testing.T) {
 			}
 			t.Log(err)
 			require.Error(t, err)
-			_, err = id.Destroy()
-			require.NoError(t, err)
+			require.NoError(t, id.Destroy())
 		})
 	}
 	s := newSide(t)
@@ -88,13 +87,13 @@ func TestDeviceDestroyPending(t *testing.T) {
 	id := s.create()
 	require.NoError(t, id.ResolveAddress(netip.AddrPort{}, netip.AddrPortFrom(ip, 7), patience))
 	require.True(t, s.ready(patience))
-	s.destroy(id, 0)
+	require.NoError(s, id.Destroy())
 	s.none()
 	id = s.create()
 	require.NoError(t, id.ResolveAddress(netip.AddrPort{}, netip.AddrPortFrom(ip, 7), patience))
 	s.next(id, rdmacm.AddressResolved)
 	require.NoError(t, id.ResolveRoute(patience))
 	require.True(t, s.ready(patience))
-	s.destroy(id, 1)
+	require.NoError(s, id.Destroy())
 	s.none()
 }

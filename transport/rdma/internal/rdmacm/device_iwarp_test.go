@@ -88,7 +88,7 @@ func TestIWARPRejects(t *testing.T) {
 		require.Equal(t, at, a.Source)
 		require.Equal(t, ip, a.Destination.Addr())
 		require.NoError(t, e.Request.Reject(answer))
-		passive.destroy(e.Request, 0)
+		require.NoError(passive, e.Request.Destroy())
 		outcome := s.heard()
 		require.Equal(t, verbs.EventPeerRejected, outcome.Type, "%v", outcome.Err)
 		require.Equal(t, answer, outcome.PrivateData)
@@ -120,7 +120,7 @@ func TestIWARPPending(t *testing.T) {
 	for end := time.Now().Add(patience); time.Now().Before(end) && !passive.ready(0); {
 		s.queue.Poll(nil)
 	}
-	passive.destroy(listener, 0)
+	require.NoError(passive, listener.Destroy())
 	passive.none()
 	require.NotEqual(t, verbs.EventEstablished, s.heard().Type)
 }

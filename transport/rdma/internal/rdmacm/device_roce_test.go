@@ -86,8 +86,7 @@ func TestRoCEConnects(t *testing.T) {
 			p.passive.next(p.other, rdmacm.Disconnected)
 
 			p = connected(t, ip)
-			_, err := p.id.Destroy()
-			require.NoError(t, err)
+			require.NoError(t, p.id.Destroy())
 			p.passive.next(p.other, rdmacm.Disconnected)
 		})
 	}
@@ -101,7 +100,7 @@ func TestRoCERejects(t *testing.T) {
 	require.NoError(t, id.Connect(&rdmacm.Parameters{QPNumber: numberActive}))
 	request := passive.next(listener, rdmacm.ConnectRequest).Request
 	require.NoError(t, request.Reject(bytes.Repeat([]byte{9}, 40)))
-	passive.destroy(request, 0)
+	require.NoError(passive, request.Destroy())
 	e := active.next(id, rdmacm.Rejected)
 	require.EqualValues(t, rdmacm.ReasonConsumer, e.Status)
 	require.Len(t, e.Parameters.PrivateData, 148)
@@ -113,7 +112,7 @@ func TestRoCERejects(t *testing.T) {
 	id = active.resolved(at)
 	require.NoError(t, id.Connect(&rdmacm.Parameters{QPNumber: numberActive}))
 	require.True(t, passive.ready(patience))
-	passive.destroy(listener, 1) // the event of the first request
+	require.NoError(passive, listener.Destroy())
 	passive.none()
 	active.next(id, rdmacm.Rejected)
 

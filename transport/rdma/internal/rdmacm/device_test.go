@@ -138,13 +138,6 @@ func (s *side) resolved(to netip.AddrPort) *rdmacm.ID {
 	return id
 }
 
-func (s *side) destroy(id *rdmacm.ID, events uint32) {
-	s.Helper()
-	n, err := id.Destroy()
-	require.NoError(s, err)
-	require.Equal(s, events, n)
-}
-
 // guidOf returns the node GUID of the device on an interface, from sysfs.
 func guidOf(t *testing.T) string {
 	t.Helper()

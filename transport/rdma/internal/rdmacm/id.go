@@ -43,22 +43,22 @@ func (id *ID) do(op string, at int, c *Command) error {
 
 // Destroy ends the id (rdma_destroy_id(3)). The kernel cancels operations of the id in progress,
 // breaks its connection, and refuses its unanswered request. Next returns no event of the id
-// afterwards. The result is the number of events of the id that the kernel has reported.
-func (id *ID) Destroy() (events uint32, err error) {
+// afterwards.
+func (id *ID) Destroy() error {
 	id.channel.forget(id)
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.destroyed {
-		return 0, &Error{Op: "destroy", ID: id.uid, Err: os.ErrClosed}
+		return &Error{Op: "destroy", ID: id.uid, Err: os.ErrClosed}
 	}
 	id.destroyed = true
-	body, answer := words(make([]byte, destroySize)), words(make([]byte, destroyedSize))
+	body := words(make([]byte, destroySize))
 	body.put32(destroyID, id.number)
-	err = id.channel.driver.Do(&Command{Number: commandDestroy, Body: body, Memory: answer, Pointer: destroyResponse})
+	err := id.channel.driver.Do(&Command{Number: commandDestroy, Body: body, Memory: make([]byte, destroyedSize), Pointer: destroyResponse})
 	if err != nil {
-		return 0, &Error{Op: "destroy", ID: id.uid, Err: err}
+		return &Error{Op: "destroy", ID: id.uid, Err: err}
 	}
-	return answer.at32(destroyedEvents), nil
+	return nil
 }
 
 // Bind gives the id a local address (rdma_bind_addr(3)). If the address is not the unspecified

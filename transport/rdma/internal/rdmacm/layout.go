@@ -45,8 +45,7 @@ const (
 	destroyResponse = 0 // struct rdma_ucm_destroy_id
 	destroyID       = 8
 	destroySize     = 16
-	destroyedEvents = 0 // struct rdma_ucm_destroy_id_resp
-	destroyedSize   = 4
+	destroyedSize   = 4 // struct rdma_ucm_destroy_id_resp
 
 	bindID          = 0 // struct rdma_ucm_bind
 	bindAddressSize = 4

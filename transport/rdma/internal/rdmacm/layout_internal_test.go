@@ -55,7 +55,6 @@ var layout = []constant{
 	{"offsetof(struct rdma_ucm_destroy_id, response)", 0, destroyResponse},
 	{"offsetof(struct rdma_ucm_destroy_id, id)", 8, destroyID},
 	{"sizeof(struct rdma_ucm_destroy_id_resp)", 4, destroyedSize},
-	{"offsetof(struct rdma_ucm_destroy_id_resp, events_reported)", 0, destroyedEvents},
 	{"sizeof(struct rdma_ucm_bind)", 136, bindSize},
 	{"offsetof(struct rdma_ucm_bind, id)", 0, bindID},
 	{"offsetof(struct rdma_ucm_bind, addr_size)", 4, bindAddressSize},

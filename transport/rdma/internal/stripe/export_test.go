@@ -23,5 +23,8 @@ func (t *Transfer) Clone() Transfer {
 	return c
 }
 
+// Up reports whether the connection carries parts.
+func (l *Line) Up() bool { return l.state == lineUp }
+
 // Asked reports whether a side connection was requested and is not established yet.
 func (l *Line) Asked() bool { return l.state == lineAsked }

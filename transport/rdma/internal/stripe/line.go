@@ -31,9 +31,6 @@ func (l *Line) Want() bool {
 // owner still has to close.
 func (l *Line) Idle() bool { return l.state == lineNone }
 
-// Up reports whether the connection carries parts.
-func (l *Line) Up() bool { return l.state == lineUp }
-
 // Refused records that the requested connection was not established.
 func (l *Line) Refused() {
 	if l.state == lineAsked {

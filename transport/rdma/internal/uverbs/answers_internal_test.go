@@ -37,7 +37,7 @@ func TestTruncatedAnswers(t *testing.T) {
 			if err != nil {
 				return nil, 0, err
 			}
-			return s, s.Capacity(), nil
+			return s, s.queue.capacity(), nil
 		},
 	}
 	for command, make := range create {
@@ -223,9 +223,6 @@ func TestOpenErrors(t *testing.T) {
 	_, err = open(&Device{Name: "siw0"}, k, siw{})
 	require.ErrorIs(t, err, unix.EIO)
 	require.True(t, k.closed)
-	_, err = find([]Device{{Name: "a"}, {Name: "b"}}, "c")
-	require.ErrorIs(t, err, ErrNoDevice)
-	require.ErrorContains(t, err, "there is a, b")
 }
 
 // TestWhatCannotBeClosedStaysPinned makes the kernel fail to destroy objects. The test checks that their memory

@@ -175,28 +175,3 @@ func parseGUID(text string) (uint64, error) {
 	}
 	return v, nil
 }
-
-// Find returns the device with a name. If there is no such device, the error wraps ErrNoDevice and
-// lists the devices of the machine.
-func Find(name string) (Device, error) {
-	all, err := Devices()
-	if err != nil {
-		return Device{}, err
-	}
-	return find(all, name)
-}
-
-func find(all []Device, name string) (Device, error) {
-	names := make([]string, 0, len(all))
-	for _, d := range all {
-		if d.Name == name {
-			return d, nil
-		}
-		names = append(names, d.Name)
-	}
-	there := "there is none"
-	if len(names) > 0 {
-		there = "there is " + strings.Join(names, ", ")
-	}
-	return Device{}, &Error{Op: "find", Device: name, Err: fmt.Errorf("%w: %s", ErrNoDevice, there)}
-}

@@ -3,6 +3,7 @@ package uverbs_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,10 +31,13 @@ const (
 
 func newBench(t *testing.T, access uverbs.Access) *bench {
 	t.Helper()
-	d, err := uverbs.Find(deviceName(t))
+	name := deviceName(t)
+	devices, err := uverbs.Devices()
 	require.NoError(t, err)
+	at := slices.IndexFunc(devices, func(d uverbs.Device) bool { return d.Name == name })
+	require.GreaterOrEqual(t, at, 0, "the kernel has no device %s", name)
 	b := &bench{T: t}
-	b.context, err = uverbs.Open(&d)
+	b.context, err = uverbs.Open(&devices[at])
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.context.Close()) })
 	b.domain, err = b.context.NewProtectionDomain()

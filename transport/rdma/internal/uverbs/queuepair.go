@@ -146,13 +146,11 @@ func (q *QueuePair) Close() error {
 
 // SharedReceiveQueue is a receive queue from which several queue pairs take receives.
 type SharedReceiveQueue struct {
-	// Segments is the largest number of segments of a receive.
-	Segments int
-
-	context *Context
-	handle  uint32
-	memory  mapping
-	queue   receives
+	context  *Context
+	handle   uint32
+	segments int // the largest number of segments of a receive
+	memory   mapping
+	queue    receives
 }
 
 // NewSharedReceiveQueue makes a queue. The argument entries is the minimum number of receives for
@@ -169,7 +167,7 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments int) (*Shared
 	if err := call(c, op, cmdCreateSRQ, &request, &a, nil, part); err != nil {
 		return nil, err
 	}
-	s := &SharedReceiveQueue{Segments: segments, context: c, handle: a.handle, memory: mapping{kernel: c.kernel}}
+	s := &SharedReceiveQueue{context: c, handle: a.handle, segments: segments, memory: mapping{kernel: c.kernel}}
 	var err error
 	if s.queue, err = c.driver.shared(&s.memory, s, part); err == nil && s.queue.capacity() < entries {
 		err = nonsense("%d entries in place of %d", s.queue.capacity(), entries)
@@ -180,9 +178,6 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments int) (*Shared
 	}
 	return s, nil
 }
-
-// Capacity returns the number of receives for which the queue has room.
-func (s *SharedReceiveQueue) Capacity() int { return s.queue.capacity() }
 
 // PostReceives posts receives in order and returns the number of posted receives. If not all are
 // posted, the error is ErrFull or ErrRequest.

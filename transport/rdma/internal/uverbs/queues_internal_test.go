@@ -69,7 +69,7 @@ func TestReceiveQueueWraps(t *testing.T) {
 				require.NoError(t, err)
 				s, err := d.NewSharedReceiveQueue(3, 2)
 				require.NoError(t, err)
-				post, capacity, offset = s.PostReceives, s.Capacity(), srqOffset
+				post, capacity, offset = s.PostReceives, s.queue.capacity(), srqOffset
 			} else {
 				_, q := fakePair(t, c)
 				post, capacity = q.PostReceives, q.Granted.Receives

@@ -154,26 +154,16 @@ func (b *bench) breach(a, z *uverbs.QueuePair) {
 	b.Helper()
 	granted, err := b.domain.Register(make([]byte, 4096), allAccess)
 	require.NoError(b, err)
-	if b.context.Device.Driver == uverbs.DriverSIW {
-		defer func() { require.NoError(b, granted.Close()) }()
-	}
 	request := uverbs.SendRequest{ID: 60, Op: uverbs.OpWrite, Segments: b.segment(0, 8), RemoteAddress: granted.Address, RKey: granted.RKey}
 	b.post(a, request)
 	b.receive(z, 61, 4096, 64)
-	if b.context.Device.Driver == uverbs.DriverSIW {
-		b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSendInvalidate, Invalidate: granted.RKey, Segments: b.segment(0, 8)})
-	} else {
-		// On a RoCE device peers can invalidate memory regions of the kernel and memory windows, but
-		// they cannot invalidate memory regions of user space.
-		b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSend, Segments: b.segment(0, 8)})
-		require.NoError(b, granted.Close())
-	}
+	// On a RoCE device peers can invalidate memory regions of the kernel and memory windows, but
+	// they cannot invalidate memory regions of user space.
+	b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSend, Segments: b.segment(0, 8)})
+	require.NoError(b, granted.Close())
 	require.Equal(b, uverbs.StatusSuccess, b.next(61).Status)
 	b.receive(z, 63, 4096, 64)
 	request.ID, request.Flags = 64, uverbs.FlagSignalled
-	if b.context.Device.Driver == uverbs.DriverSIW {
-		request.Op = uverbs.OpRead // a Write completes before the peer has processed it
-	}
 	_, err = a.PostSends([]uverbs.SendRequest{request, {ID: 65, Op: uverbs.OpSend, Segments: b.segment(0, 8)}})
 	require.NoError(b, err)
 	require.NotEqual(b, uverbs.StatusSuccess, b.next(64).Status)

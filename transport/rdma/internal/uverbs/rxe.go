@@ -130,7 +130,7 @@ func (rxe) pair(m *mapping, q *QueuePair, part []byte) (sends, receives, error) 
 }
 
 func (rxe) shared(m *mapping, s *SharedReceiveQueue, part []byte) (receives, error) {
-	return rxeReceiveQueue(m, part, s.Segments)
+	return rxeReceiveQueue(m, part, s.segments)
 }
 
 func rxeReceiveQueue(m *mapping, part []byte, segments int) (receives, error) {

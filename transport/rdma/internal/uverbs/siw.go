@@ -125,7 +125,7 @@ func (siw) pair(m *mapping, q *QueuePair, part []byte) (sends, receives, error) 
 }
 
 func (siw) shared(m *mapping, s *SharedReceiveQueue, part []byte) (receives, error) {
-	return siwReceiveQueue(m, binary.NativeEndian.Uint32(part), binary.NativeEndian.Uint64(part[8:]), s.Segments)
+	return siwReceiveQueue(m, binary.NativeEndian.Uint32(part), binary.NativeEndian.Uint64(part[8:]), s.segments)
 }
 
 func siwReceiveQueue(m *mapping, n uint32, key uint64, segments int) (receives, error) {

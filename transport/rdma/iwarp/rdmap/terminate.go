@@ -69,8 +69,6 @@ type Terminate struct {
 	// Read is the Read Request at fault, 28 octets. It is empty if the message quotes no Read
 	// Request.
 	Read []byte
-	// Swapped is true if the message has siw's order of bits.
-	Swapped bool
 	// Ambiguous is true if the message does not show which order of bits it has. In this case Code
 	// is the code in the order of the RFC, and Other is the code in siw's order.
 	Ambiguous bool
@@ -108,7 +106,7 @@ func ParseTerminate(b []byte) (Terminate, error) {
 	other := Code{Layer: low, Type: high, Code: b[1]}
 	switch {
 	case b[2]&(swappedLength|swappedDDP|swappedRDMAP) != 0 && !hasLength && !hasDDP && !hasRDMAP:
-		m.Swapped, m.Code = true, other
+		m.Code = other
 		hasDDP, hasRDMAP = b[2]&swappedDDP != 0, b[2]&swappedRDMAP != 0
 	case !hasLength && !hasDDP && !hasRDMAP && high != low:
 		m.Ambiguous, m.Other = true, other

@@ -42,7 +42,6 @@ func TestTerminateGolden(t *testing.T) {
 			require.Equal(t, unhex(t, c.header), append([]byte{}, m.Header...))
 			require.Equal(t, unhex(t, c.read), append([]byte{}, m.Read...))
 			require.Equal(t, c.length, m.SegmentLength)
-			require.False(t, m.Swapped)
 			require.Equal(t, want, m.Append(nil))
 			for i := range want {
 				cut, err := rdmap.ParseTerminate(want[:i])
@@ -61,7 +60,6 @@ func TestTerminateGolden(t *testing.T) {
 func TestTerminateOfSiw(t *testing.T) {
 	m, err := rdmap.ParseTerminate(unhex(t, "0206 0300 002a"+taggedHex))
 	require.NoError(t, err)
-	require.True(t, m.Swapped)
 	require.Equal(t, rdmap.Code{Layer: 2, Code: 6}, m.Code)
 	require.Equal(t, unhex(t, taggedHex), m.Header)
 

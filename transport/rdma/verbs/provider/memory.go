@@ -43,8 +43,6 @@ type Registered struct {
 	RKey uint32
 	// Address is the address by which peers name the first byte.
 	Address uint64
-	// Mark is for the provider's use.
-	Mark uint64
 }
 
 // Segment is local memory of posted work: bytes that lie within registered memory, and the local

@@ -16,8 +16,6 @@ type Receive struct {
 	// Room is true if FlagRoom is set. The message must then begin Attributes.Headroom bytes
 	// into the only segment, and the provider may write to the whole segment.
 	Room bool
-	// Mark is for the provider's use. It is 0 when the provider first sees the receive.
-	Mark uint64
 }
 
 // Arrival describes the message, or the Write, that has used a receive.

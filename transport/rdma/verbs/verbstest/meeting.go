@@ -4,10 +4,9 @@ import "github.com/gorun-hpc/gorun/transport/rdma/verbs"
 
 // meeting is an established connection.
 type meeting struct {
-	active, passive             *verbs.Endpoint
-	activeEvent, passiveEvent   *verbs.Event
-	request                     verbs.RequestInfo
-	activeMemory, passiveMemory []byte
+	active, passive           *verbs.Endpoint
+	activeEvent, passiveEvent *verbs.Event
+	request                   verbs.RequestInfo
 }
 
 // meet connects an unconnected endpoint of side a with an unconnected endpoint of side p. ask holds
@@ -17,8 +16,7 @@ func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam
 	l := r.p.listen()
 	r.connect(active, l.Address(), ask)
 	request := r.p.request()
-	m := &meeting{active: active, passive: passive, activeMemory: r.a.memory, passiveMemory: r.p.memory}
-	m.request = must[verbs.RequestInfo](r, "query")(request.Query())
+	m := &meeting{active: active, passive: passive, request: must[verbs.RequestInfo](r, "query")(request.Query())}
 	r.ok("accept", request.Accept(passive, answer))
 	m.activeEvent = r.a.expect(active, verbs.EventEstablished, verbs.StateConnected)
 	// A provider may notify the passive side of the connection only after the active side has
