@@ -18,7 +18,8 @@ var (
 var osuOperations = []string{"bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
 
 // osuPlan compares messages and collective operations as OSU's benchmarks measure them. Each row is measured by new
-// processes, with OSU's default numbers of warm-up and timed iterations, and with buffers from the heap.
+// processes, with OSU's default numbers of warm-up and timed iterations, and with buffers from the heap. Systems whose
+// ranks poll without sleeping do fewer iterations with more than two ranks.
 func osuPlan() plan {
 	var p plan
 	p.name, p.peers, p.summary, p.long = "osu", systems, true, true
@@ -37,11 +38,16 @@ func osuPlan() plan {
 }
 
 // addPoints adds the measurements of messages between pairs of ranks. Bandwidth is measured with
-// two ranks only.
+// two ranks only. More ranks are not bound to cores: both ranks of a pair can then run on the same core, which is
+// faster for long messages. The peers' ranks are not bound either (system.crowded).
 func (p *plan) addPoints(ranks int) {
 	for _, size := range osuSizes {
 		of := func(program string, more ...string) measurement {
-			return measurement{program: program, args: append([]string{"-m", strconv.Itoa(size)}, more...)}
+			m := measurement{program: program, args: append([]string{"-m", strconv.Itoa(size)}, more...)}
+			if ranks > 2 {
+				m.launch = []string{"-bind-to", "none"}
+			}
+			return m
 		}
 		latency, windows := of("latency"), []string{"-i", "100", "-x", "10"} // osu_mbw_mr
 		if size > 8*kib {
