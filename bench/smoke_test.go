@@ -1,4 +1,4 @@
-// Package bench_test runs benchmarks with tiny sizes, most of them through gorun. The tests check what the
+// Package bench_test runs benchmarks, most of them with tiny sizes and through gorun. The tests check what the
 // benchmarks print, not how fast they are.
 package bench_test
 
@@ -146,7 +146,7 @@ func requireRows(t *testing.T, text string, np int, sizes []int, zero bool) {
 	}
 }
 
-// TestRawTCP checks which figures rawtcp prints, and that it does without a warm-up.
+// TestRawTCP checks which figures rawtcp prints, and that it can run without a warm-up.
 func TestRawTCP(t *testing.T) {
 	require.Regexp(t, `(?m)^# Size +Latency \(us\)\n8 +\d+\.\d+$`, run(t, 2, "rawtcp", "-m", "8", "-i", "3", "-x", "0"))
 	require.Regexp(t, `(?m)^# Size +Bandwidth \(MB/s\)\n8 +\d+\.\d+$`, run(t, 2, "rawtcp", "-m", "8", "-i", "3", "-x", "0", "-stream"))
@@ -168,8 +168,8 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestSimulate checks that simulate calibrates a model from measured figures, and compares its
-// predictions with measurements of the same programs.
+// TestSimulate checks that simulate fits a model to measurements. It also checks that simulate compares the
+// predictions of this model with other measurements.
 func TestSimulate(t *testing.T) {
 	launch.Processors(t) // simulate binds ranks
 	model := filepath.Join(t.TempDir(), "model.json")
@@ -294,8 +294,8 @@ func TestWholeJobs(t *testing.T) {
 	require.Equal(t, "5 ranks exchanged 24 bytes with each other\n", run(t, 5, "allall", "-n", "3"))
 }
 
-// TestBlocksOfEveryLength runs an all-to-all that checks its result, with every algorithm, with and without
-// process_vm_readv, and with blocks of several lengths.
+// TestBlocksOfEveryLength runs an all-to-all that checks its result, with several algorithms, with and
+// without process_vm_readv, and with blocks of several lengths.
 func TestBlocksOfEveryLength(t *testing.T) {
 	for _, coll := range []string{"auto", "node-pipeline", "node-pull", "bruck", "pairwise"} {
 		for _, cma := range []string{"1", "0"} {

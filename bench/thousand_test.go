@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// patience is the timeout of the job of a thousand ranks. The test does not check how long the job takes.
+// patience is the timeout of each job of a thousand ranks. The test does not check how long the jobs take.
 const patience = 10 * time.Minute
 
 // TestAThousandRanksMeet checks that 1,000 ranks on this machine start, meet in a barrier and end

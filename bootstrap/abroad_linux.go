@@ -16,7 +16,7 @@ import (
 )
 
 // abroad is the state of a rank that a launcher other than gorun has started. Such a rank has no agent of
-// gorun. It therefore prints, sends signals and ends its process itself.
+// gorun. The rank itself therefore prints its messages, and ends its process by signals to itself.
 type abroad struct {
 	launcher *pmi.Client   // nil if the launcher offers no PMI connection
 	stream   *os.File      // the connection of launcher

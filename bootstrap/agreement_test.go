@@ -98,7 +98,7 @@ func TestVoteOfARankThatEnds(t *testing.T) {
 					Comm: 9, Round: 1, Purpose: bootstrap.PurposeFlags, Members: n.all(), Flags: 1<<4 - 1 - 1<<rank,
 				}))
 				require.NoError(t, n.sessions[rank].Stalled("voted"))
-				n.next(t, bootstrap.EventStalled) // the frames of a rank arrive in order
+				n.next(t, bootstrap.EventStalled) // handled after the vote, because both are frames of one rank
 			}
 			vote(early)
 			end(n, early)

@@ -38,7 +38,7 @@ func (j *judge) over() bool {
 	return len(j.voters) > 0
 }
 
-// lost returns the rank that died first among those whose death some voter has not acknowledged, or -1.
+// lost returns the member that died first among the members whose death some voter has not acknowledged, or -1.
 func (j *judge) lost() int {
 	for _, d := range j.deaths {
 		for _, acknowledged := range j.voters {

@@ -201,8 +201,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// BenchmarkDeadlocked measures the time of the computation that the launcher does for each report of a rank.
-// In "a pipeline", the first rank computes, and each other rank waits for its predecessor. In "all
+// BenchmarkDeadlocked measures the time of the computation with which the launcher examines the reports of the
+// ranks. In "a pipeline", the first rank computes, and each other rank waits for its predecessor. In "all
 // connected", each rank also reports a lane to every rank.
 func BenchmarkDeadlocked(b *testing.B) {
 	const size = 1000

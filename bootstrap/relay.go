@@ -39,8 +39,9 @@ type Relay struct {
 // time is short, so that the server soon learns which ranks have joined, even if another rank is late.
 const gatherDelay = 100 * time.Millisecond
 
-// NewRelay returns the relay of the given ranks of a world of size ranks. Calls of up are serialized and keep
-// the order of each rank's frames. up owns frame, and must deliver it to Server.Take.
+// NewRelay returns the relay of the given ranks of a world of size ranks. Calls of up are serialized and keep the
+// order of each rank's frames, except that a vote may come later (see count). up owns frame, and must deliver it to
+// Server.Take.
 func NewRelay(size int, ranks []int, up func(rank int, frame []byte) error) *Relay {
 	r := &Relay{size: size, up: up, outlets: make(map[int]*outlet, len(ranks)), waiting: make(map[int]bool, len(ranks)), cards: map[int][]byte{}, local: make(map[int]bool, len(ranks)), polls: map[round]*poll{}}
 	for _, rank := range ranks {

@@ -47,7 +47,7 @@ func TestAFrameIsAsLongAsTheWorldAllows(t *testing.T) {
 	}
 }
 
-// A parser does not allocate memory for the length that a peer announces before the announced bytes arrive.
+// A parser allocates little memory for a length that a peer announces, until the announced bytes arrive.
 func TestLengthsThatAreLiesCostNoMemory(t *testing.T) {
 	require.Less(t, allocated(func() {
 		mine, theirs := net.Pipe()

@@ -2,8 +2,9 @@ package bootstrap
 
 // Fail tells the agent that this rank is about to end with the error text. Rank origin, which may be this
 // rank, has caused the error. lost is the rank whose loss the error names, or -1. The agent may learn of that
-// loss only after the end of this rank. The agent prints the text once for all ranks with the same text. Fail
-// returns an error if no agent prints the text. The caller then has to print it.
+// loss only after the end of this rank. The launcher prints the text once for all ranks with the same text or, with
+// -output-dir, adds it to the output of each of these ranks. Fail returns an error if the text cannot be
+// sent, for example because there is no agent. The caller then has to print the text.
 func (s *Session) Fail(origin, lost int, text string) error {
 	if s.conn == nil || s.away != nil {
 		return errNoAgent

@@ -25,7 +25,8 @@ type call struct {
 	bytes, block int
 	// counts is a checksum of the counts if they must be the same at all members, otherwise 0.
 	counts uint64
-	// idle says that no member has anything to send.
+	// idle is true if the operation's buffer has length 0 at all members, so that no member has anything to send.
+	// It is false for a barrier, and if not all members know the lengths.
 	idle bool
 	// free is the value of the group's field busy before and after a blocking call: 0 or, in a step of an operation
 	// with values, busyValues.

@@ -77,9 +77,9 @@ func (g *group) inDomains() (*tier.Nested, error) {
 	return d.levels, nil
 }
 
-// memoryTier returns a tier.Tier, by which some members of this rank's node execute operations through
-// shared memory. The argument all has all members of the node. The argument some has the indices of the chosen
-// members in all. some[place] is the index of this rank.
+// memoryTier returns the tier.Tier of some members of this rank's node. They execute operations through
+// shared memory; a single member executes them alone. The argument all has all members of the node. The
+// argument some has the indices of the chosen members in all. some[place] is the index of this rank.
 func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, error) {
 	mine := tier.NewSubset(all, some, place)
 	if len(some) == 1 {

@@ -13,8 +13,8 @@ const gap = -7
 // raggedCount returns the number of elements of block i, between 0 and n.
 func raggedCount(i, n int) int { return (5*i + n) % (n + 1) }
 
-// pairCount returns the number of elements of an AllToAllV that the rank numbered from sends to the rank numbered
-// to.
+// pairCount returns the number of elements that one rank (the argument from) sends to another rank (the argument to)
+// in an AllToAllV.
 func pairCount(from, to, n int) int { return (3*from + 5*to + n) % (n + 1) }
 
 // blocksOf returns the counts and displacements of blocks, one for each of size ranks, and the
@@ -48,7 +48,7 @@ func joined(size, n int, block func(i, n int) []int64) []int64 {
 }
 
 // exchange returns the trial (forms_test.go) of an operation on the buffers send and recv. Before
-// the operation the test fills recv with the value gap, and then copies sent to send. After the
+// the operation the test fills recv with the value gap, and then copies the slice sent to the slice send. After the
 // operation, send must equal wantSend, and recv must equal wantRecv.
 func exchange(c *runtime.Comm, name string, inPlace bool, send, recv, sent, wantSend, wantRecv []int64) trial {
 	if inPlace {

@@ -118,8 +118,8 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	return v.(*group), p, nil
 }
 
-// Close releases the shared memory when the communicator is closed. It returns an error if this
-// member's calls did not match the calls of other members, and no operation has detected the
+// Close releases the shared memory when the communicator is closed. It returns an error if leftovers finds
+// that this member's calls did not match the calls of other members, and no operation has detected the
 // mismatch.
 //
 // If an operation of another goroutine is in progress, that operation ends with an error, but may
@@ -305,7 +305,7 @@ func (g *group) announce(k *call) {
 	}
 }
 
-// comparable returns the part of a call that members compare. If calls are not compared, it returns
+// comparable returns what members compare: said, which describes a call, or, if calls are not compared,
 // the same value for all calls.
 func (g *group) comparable(said node.Call) node.Call {
 	if !g.compared {

@@ -170,9 +170,9 @@ func (c *coupling) Doing() string {
 func (c *coupling) underWay() bool { return atomic.LoadUint32(&c.busy) != 0 }
 func (c *coupling) latest() uint64 { return c.blocking.highest() }
 
-// compare implements watched. It asks the ranks of the other group with which this rank exchanges
-// messages in the call. Each of them answers with a call whose number is equal modulo labelNumbers. If
-// the numbers in the word What are equal, too, and the calls differ, compare breaks the Intercomm.
+// compare implements watched. It asks the ranks that the method partners returns for their calls. Each of
+// them answers with a call whose number is equal modulo labelNumbers. If the numbers in the word What are
+// equal, too, and the calls differ, compare breaks the Intercomm.
 func (c *coupling) compare(number uint64) {
 	low := number % labelNumbers
 	mine, known := c.blocking.of(low)
@@ -190,9 +190,9 @@ func (c *coupling) compare(number uint64) {
 }
 
 // partners returns the ranks of the other group that the method compare asks for their calls. The
-// argument what is the word What of this rank's call. In an operation with a root, a rank of the root's
-// group gets the first rank of the other group, and a rank of the other group gets the root: a blocking
-// operation waits for no other rank of the other group. In an operation without a root, or if this rank
+// argument what is the word What of this rank's call. In an operation with a root, the result at the root
+// is the first rank of the other group, and the result at a rank of the other group is the root. No other
+// messages cross between the groups in such an operation. In an operation without a root, or if this rank
 // has passed runtime.ProcNull, partners returns the first rank of the other group and the ranks that this
 // rank waits for.
 func (c *coupling) partners(what uint64) []int {
@@ -217,8 +217,8 @@ func (c *coupling) mismatch(comm *runtime.Comm, mine statement, peer int, subjec
 }
 
 // odd decides whether this rank or peer made the wrong call, and returns that rank's number in the
-// World. It asks up to arbitersMax third ranks for their calls. The wrong call is the one that differs
-// from the call of the first third rank that made one of the two calls. If the two calls are equal, or if
+// World. It asks up to arbitersMax other ranks for their calls. The first of these ranks that made one of
+// the two calls decides: the call that it did not make is the wrong one. If the two calls are equal, or if
 // none of the asked ranks made either call, odd returns the lower of the two numbers.
 func (c *coupling) odd(comm *runtime.Comm, peer int, mine, theirs statement, subject uint64) int {
 	me, other, asked := comm.World().Rank(), comm.WorldRank(peer), 0

@@ -47,7 +47,7 @@ func (o interOperation) String() string {
 //	            because a rank that passes ProcNull executes no steps)
 //	bit  23     side of the root's group
 //	bits  0-22  1 + root of an operation that has one
-//	bits  0-23  checksum of the lengths of a block of either group, in InterAllGather and InterAllToAll
+//	bits  0-23  checksum of the two block lengths (one of each group), in InterAllGather and InterAllToAll
 const (
 	interNumber  = 24
 	interNumbers = 1 << 16

@@ -16,7 +16,7 @@ var (
 )
 
 // Answer implements runtime.Answerer: it describes the call of this member that subject identifies. For
-// a subject with subjectHistory it describes all recorded calls (see label.go).
+// a subject with subjectHistory (see label.go) it returns the history of all recorded calls of one kind.
 func (g *group) Answer(subject uint64) []byte {
 	switch subject {
 	case subjectHistory:
@@ -64,7 +64,7 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 		wanted, sent := uint64(met.Want)%labelNumbers, uint64(met.Sent)%labelNumbers
 		if started == 0 {
 			if first, differs := g.differsFrom(c, met.Source, &g.blocking, 0); differs {
-				wanted, sent = first, first // the error names the first call of either rank that differs
+				wanted, sent = first, first // the error names the first two calls that differ
 			}
 		}
 		own, _ := mine.of(wanted)
@@ -93,15 +93,15 @@ func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	}
 }
 
-// arbitersMax is the largest number of third members whose calls odd asks for.
+// arbitersMax is the largest number of members that odd asks for their calls.
 const arbitersMax = 4
 
 // odd decides whether this member or peer made the wrong call, and returns that member's world rank.
-// It asks up to arbitersMax third members for their calls at the same point, which subject identifies.
-// The wrong call is the one that differs from the call of the first third member that made one of the
-// two calls. So if only one member's call differs, all members that detect the mismatch name this
+// It asks up to arbitersMax other members for their calls at the same point, which subject identifies.
+// The first of these members that made one of the two calls decides: the call that it did not make is the
+// wrong one. So if only one member's call differs, all members that detect the mismatch name this
 // member. If the two calls are equal, or if none of the asked members made either call, odd returns the
-// world rank of the member with the lower rank.
+// world rank of this member or of peer, whichever has the lower rank in the communicator.
 func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
 	low, asked := min(g.rank, peer), 0
 	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {
@@ -177,7 +177,7 @@ func (g *group) leftovers() error {
 }
 
 // inUse returns the error of the operation op while another goroutine of the same rank is in a blocking operation
-// on the communicator. The argument here is the call site of op.
+// or an operation with values on the communicator. The argument here is the call site of op.
 func (g *group) inUse(op string, here *callsite.Site) error {
 	if other, line := g.values.current(); other != "" {
 		return inUse(op, here, other, line)

@@ -29,10 +29,11 @@ type MismatchError struct {
 	across bool
 }
 
-// FailureOrigin returns the world rank of the member that made the wrong call. Of the two ranks Rank
-// and Peer, this is the rank whose call differs from a third rank's call. Only the first few third ranks
-// are asked for their calls. If none of them made either call, FailureOrigin returns the lower of the two
-// ranks.
+// FailureOrigin returns the world rank of the member that made the wrong call. To decide between the ranks
+// Rank and Peer, up to four other ranks were asked for their calls. The first of these ranks that made one
+// of the two calls decides: the call that it did not make is the wrong one. If none of them made either
+// call, or if the two calls are equal, FailureOrigin returns the world rank of the lower of the two ranks
+// or, if they are of different groups of an Intercomm, the lower of their world ranks.
 func (e *MismatchError) FailureOrigin() int { return e.odd }
 
 // Error implements error.

@@ -246,8 +246,8 @@ func TestNeighborArguments(t *testing.T) {
 	}))
 }
 
-// A rank that gave an edge to itself at one end only gets an error before it sends anything: the
-// communicator can still be used.
+// If a rank has given an edge to itself at only one of the two ends, the rank gets an error before it sends
+// anything. The communicator can still be used.
 func TestOwnNeighborAtOneEnd(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		own := []int{c.Rank()}

@@ -38,7 +38,7 @@ type started struct {
 	fn    func(*runtime.Comm) error // the method run
 }
 
-// newStarted returns the memory of an operation.
+// newStarted returns new memory for an operation.
 func newStarted(rank, size int) *started {
 	s := &started{peer: peer{rank: rank, size: size}}
 	s.fn = s.run

@@ -176,8 +176,8 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// Root of a long Reduce combines the contributions of all ranks alone if there are two ranks, or if the ranks share few
-// processors. Otherwise every rank combines a share.
+// The root of a long Reduce combines the contributions of all ranks alone if there are two ranks, or if the ranks share
+// few processors. Otherwise every rank combines a share.
 func TestWhoCombines(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(0))
 	for _, tc := range []struct {

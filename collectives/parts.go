@@ -8,8 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ragged is the caller's description of a buffer with a block for each rank. Block i is
-// buf[displs[i]:][:counts[i]]. If displs is nil, block i begins where block i-1 ends.
+// ragged is the caller's description of a buffer with a block for each rank or, in an operation between
+// neighbors, for each neighbor. Block i is buf[displs[i]:][:counts[i]]. If displs is nil, block i begins where
+// block i-1 ends.
 type ragged struct {
 	name           string
 	bytes          []byte
@@ -21,7 +22,7 @@ func raggedOf[T any](name string, buf []T, counts, displs []int) ragged {
 	return ragged{name, kernel.Bytes(buf), len(buf), kernel.SizeOf[T](), counts, displs}
 }
 
-// check checks that the buffer has size blocks, and that all of them are valid. If not, it returns an error.
+// check checks that the number of blocks is size, and that all blocks are valid. If not, it returns an error.
 func (b *ragged) check(size int) error {
 	if len(b.counts) != size {
 		return fmt.Errorf("%w: %s has %d counts, not %d", ErrLength, b.name, len(b.counts), size)

@@ -9,14 +9,14 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// recordSize is the number of calls that a member records. A root may be some calls ahead of other
-// members. These members ask the root for its earlier calls.
+// recordSize is the number of calls of each kind (blocking, nonblocking) that a member records. A root may be
+// some calls ahead of other members. These members ask the root for its earlier calls.
 const recordSize = 16
 
 // record holds a member's last calls, to explain a mismatch. Any goroutine may note or read a call.
 type record struct{ slots [recordSize]slot }
 
-// slot holds one call. number is 0 while note writes the other fields, and before the first call. A
+// slot holds one call. number is 0 while note writes the other fields, and before the slot's first call. A
 // reader reads number before and after the other fields. If number is not 0 and has not changed, the
 // other fields belong to one call.
 type slot struct {
@@ -106,8 +106,8 @@ func (r *record) highest() uint64 {
 	return n
 }
 
-// packagePath and runtimePath are the prefixes of the functions that are skipped when the source
-// line of a call is looked up. Functions of package runtime start persistent operations.
+// packagePath and runtimePath are prefixes of the names of functions. These functions are skipped when the
+// source line of a call is looked up. Package runtime is skipped, because its functions start persistent operations.
 const (
 	packagePath = "github.com/gorun-hpc/gorun/collectives"
 	runtimePath = "github.com/gorun-hpc/gorun/runtime."

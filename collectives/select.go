@@ -100,8 +100,9 @@ const crampedMax = 4
 // that exchange long blocks faster by reading private memory (docs/adr/0059). It applies to other operations, too.
 const apartMax = 32 << 10
 
-// rootPullMax is used in place of apartMax for a scatter between two ranks whose processors have a common cache.
-// Up to this length, a copy through shared memory is faster if root has just written the blocks (docs/adr/0059).
+// rootPullMax is used in place of apartMax for a scatter between two ranks that have a common cache and exchange long
+// blocks faster by reading private memory. Up to this length, a copy through shared memory is faster if root has just
+// written the blocks (docs/adr/0059).
 // If blocks have more than crowdedRootMax bytes, ranks that share processors scatter and broadcast them by reading
 // root's private memory (docs/adr/0070).
 const rootPullMax, crowdedRootMax = 256 << 10, 8 << 10

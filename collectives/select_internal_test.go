@@ -12,7 +12,7 @@ import (
 func TestRulesBetweenNodesDependOnCommonKnowledge(t *testing.T) {
 	for i := range table {
 		if r := &table[i]; r.near == nil && r.best&near == 0 {
-			assert.Zero(t, (r.must|r.best)&(free|crowd|readable|far|quicker), "%v by %s", r.op, r.name)
+			assert.Zero(t, (r.must|r.best)&(free|crowd|cramped|readable|far|quicker|whole|laned|spread), "%v by %s", r.op, r.name)
 		}
 	}
 }

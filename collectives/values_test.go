@@ -271,7 +271,7 @@ func TestAbandonedReduceValue(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		// Creates the communicator for values at all members.
+		// The first operation makes the group (the state of the collectives) at all members.
 		if _, err := collectives.AllReduceValue(c, 1, func(a, b int) int { return a + b }); err != nil {
 			return err
 		}

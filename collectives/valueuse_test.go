@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// busy is a value whose codec calls the function while while it encodes the value.
+// busy is a value. Its codec calls the function in the field while during the encoding of the value.
 type busy struct {
 	number uint64
 	while  func()
@@ -103,7 +103,7 @@ func inUse(name string, errs ...error) error {
 	return nil
 }
 
-// An operation with values is in progress from its beginning to its end, also while no step of it is. If a goroutine
+// An operation with values is in progress from its beginning to its end, also between two of its steps. If a goroutine
 // begins a blocking operation in this time, both operations get ErrInUse with both source lines.
 func TestABlockingOperationBetweenTheStepsOfValues(t *testing.T) {
 	eachValueOperation(t, false, func(c *runtime.Comm, name string, operation valueOperation) error {

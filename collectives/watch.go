@@ -103,7 +103,7 @@ func (g *group) compare(number uint64) {
 
 // compareWith compares the recorded calls of one kind with those of the members from which this rank waits to
 // receive messages, and of the next rank. It breaks the communicator if they differ, unless the communicator
-// is broken or closed, or the function in the argument still returns false: then this rank has meanwhile
+// is broken or closed, or the argument still, which is a function, returns false: then this rank has meanwhile
 // started (or, if the calls are nonblocking, started or ended) an operation.
 func (g *group) compareWith(calls *record, started uint64, still func() bool) {
 	if g.home.Err() != nil {

@@ -41,8 +41,7 @@ var sizes = []int{1, 2, 3, 4, 5, 8, 11}
 // lengths are numbers of elements: none, one, few, and more than a slot holds.
 var lengths = []int{0, 1, 5, 300, 5000}
 
-// long is a number of elements, of any type, whose blocks in an all-to-all on one node are long
-// enough to travel in messages.
+// long is a number of elements. A block of this many elements of 8 bytes is longer than pipelineMax.
 const long = 9000
 
 // equal returns an error if got differs from want.

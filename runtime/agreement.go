@@ -30,8 +30,8 @@ type agreement struct {
 const proposalWords = 4
 
 // run agrees on a number that is free at every rank of the group. It also exchanges the words that the
-// ranks pass to run, and returns the words of all ranks in the order of gather. The number is claimed: the
-// caller makes a communicator with it or releases it.
+// ranks pass to run, and returns the words of all ranks in the order in which gather returns them. The number is
+// claimed: the caller makes a communicator with it or releases it.
 //
 // If run fails, it returns the number 0, with one exception: this rank has claimed a number, and the exchange of the
 // reports described below has failed. Then run returns this number and the words. Other ranks may have received all

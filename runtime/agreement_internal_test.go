@@ -31,9 +31,9 @@ func mirror(t *testing.T, e *engine.Engine, at engine.Match, n int) (words [][]u
 }
 
 // If the call that makes a communicator fails at one rank after another rank has got all votes, the other rank makes
-// the communicator. Its operations on the communicator end, and do not wait for the rank that has none. Rank 1 plays
-// the other rank: it sends back what it gets from rank 0 and withholds the last message, for which rank 0 waits until
-// its context.Context ends.
+// the communicator. The operations of the other rank on this communicator do not wait for the rank at which the call
+// has failed, but end. Rank 1 plays the other rank: it sends back what it gets from rank 0 and withholds the last
+// message, for which rank 0 waits until its context.Context ends.
 func TestCommunicatorThatOneRankMakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		tag int

@@ -28,7 +28,7 @@ func allocate(n int) ([]byte, error) {
 	return make([]byte, n), nil
 }
 
-// longFits is fits for a Buffer or a part of a Shared, of which short ones are not checked.
+// longFits is fits for the memory of a Buffer or of a part of a Shared. It checks only lengths above allocateFreely.
 func longFits(n int) error {
 	if n <= allocateFreely {
 		return nil

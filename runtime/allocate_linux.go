@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fits returns nil if n bytes are within the memory of the machine and within the limit of the process's cgroup,
-// else the reason why they are not. It does not count the memory that is in use. It reserves nothing.
+// fits returns nil if n bytes are within the memory of the machine (including swap) and within the limit of the
+// process's cgroup, else the reason why they are not. It does not count the memory that is in use. It reserves nothing.
 func fits(n int) error {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {

@@ -70,7 +70,7 @@ func (f onClose) Close() error {
 	return nil
 }
 
-// A value that is made while its communicator is closed is closed, too, and is not returned.
+// If a communicator is closed while a value for it is being made, the value is closed, too, and is not returned.
 func TestAttributeThatComesLate(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		dup, err := c.Dup()

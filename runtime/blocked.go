@@ -152,7 +152,7 @@ func (w *World) futures() []bootstrap.Wait {
 	return list
 }
 
-// noPeer is the peer of a wait that any of several ranks may end.
+// noPeer is the Peer of a wait that is not for one particular rank.
 const noPeer = -1
 
 // goroutines returns the stacks of all goroutines of the process.
@@ -176,16 +176,16 @@ const spareGoroutines = 16
 
 // searcher is implemented by a fabric that connects ranks in the background while operations wait.
 type searcher interface {
-	// Silence tells how long a peer has not answered although its node reports it alive. Search tells
+	// Silence tells how long a peer has not answered although its host accepts connections. Search tells
 	// which attempts to connect to a peer were made. Both return "" if there is nothing to report.
-	// The engine's lock is held.
+	// The engine's lock is held during both calls.
 	Silence(peer int) string
 	Search(peer int) string
 }
 
 // contacts returns lines about the peers that operations wait for and to which there is no
 // connection. A line tells which attempts to connect were made, or how long a peer has not answered
-// although its node reports it alive.
+// although its host accepts connections.
 func (w *World) contacts(waiting []engine.Blocked) []string {
 	f, ok := w.network.fabric.(searcher)
 	if !ok {

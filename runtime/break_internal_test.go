@@ -14,7 +14,7 @@ import (
 // noticeOf returns the notice of a break by a rank.
 func noticeOf(rank int) []byte { return breakNotice(rank, rank, errors.New("why")) }
 
-// A Break that has found the communicator open tells the other members, although Close comes before it.
+// A Break that has found the communicator open notifies the other members, even if Close ends before Break acts.
 func TestBreakBesideClose(t *testing.T) {
 	require.NoError(t, Local(2, func(w *World) error {
 		c, err := w.Comm().Dup()
@@ -54,8 +54,8 @@ func TestCloseAfterABreakByAnotherRank(t *testing.T) {
 	}))
 }
 
-// When an agreement has been decided, an earlier revocation by a rank that is lost is known. Here the goroutine that
-// acts on the revocation is slow.
+// When an agreement has been decided, this rank has acted on an earlier revocation by a lost rank. Here the goroutine
+// that acts on the revocation is slow.
 func TestRevocationByALostRank(t *testing.T) {
 	require.NoError(t, Local(3, func(w *World) error {
 		c, err := w.Comm().Dup()

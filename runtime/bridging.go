@@ -15,8 +15,9 @@ type bridging struct {
 	local  *Comm
 	leader int // rank of this group's leader in the communicator local
 	tag    int // tag of the messages of this group in the control context of local
-	// The leader reaches the other leader in the communicator over, at world rank peer, with tag
-	// acrossTag. The other ranks of the group do not use these three fields.
+	// The leader exchanges messages with the other leader in the communicator of the field over. The field peer
+	// is the world rank of the other leader, and acrossTag is the tag of these messages. The other ranks of the
+	// group exchange no such messages.
 	over            *Comm
 	peer, acrossTag int
 	// spans is the existing communicator between the two groups. It is nil while the first such
@@ -31,15 +32,15 @@ type bridging struct {
 const wholeInter = -1
 
 // giveUp is Comm.giveUp for an operation of two groups. It also calls fail, because the other group would
-// otherwise wait for this leader for ever.
+// otherwise wait for this group for ever.
 func (b *bridging) giveUp(op string, err error) error {
 	b.fail(fmt.Errorf("%s: %w", op, err))
 	return b.local.giveUp(op, err)
 }
 
-// fail breaks the communicator between the groups. If this communicator does not exist yet, the
-// leader sends an empty message to the other leader. The other leader waits for words or is about to
-// wait for them. The empty message means that this group has given up.
+// fail breaks the communicator between the groups. If this communicator does not exist yet, the leader sends an
+// empty message to the other leader, unless the other leader has given up, too (met). The other leader waits for
+// words or is about to wait for them. The empty message means that this group has given up.
 func (b *bridging) fail(cause error) {
 	switch {
 	case b.spans != nil:

@@ -231,7 +231,7 @@ func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 }
 
 // bare returns e if e is plain, else a copy of e that describes elements without padding. It is for memory whose
-// padding has already been set to zero in place.
+// padding the caller itself sets to zero.
 func (e *element) bare() *element {
 	if e.plain {
 		return e

@@ -16,7 +16,7 @@ func init() {
 }
 
 // recall makes rank 0 cancel small sends. The first send may wait for a connection. The messages of
-// the later sends are copied at once, so that these sends cannot be canceled. Rank 1 receives exactly
+// the later sends are copied at once, and therefore these sends cannot be canceled. Rank 1 receives exactly
 // the messages for which Wait reports no cancellation.
 func recall(w *runtime.World) error {
 	const rounds, messages, rhythm, total = 20, 5, 6, 7

@@ -18,10 +18,10 @@ type Cart struct {
 // CreateCart returns a communicator whose ranks form a grid of the sizes dims. Dimension i is
 // periodic if periods[i] is true: then a rank at one border and the rank at the opposite border are
 // neighbors. All members of c call it with the same arguments. If c has more ranks than the grid
-// has points, the last ranks get a nil *Cart, on which every method panics. If reorder is true, ranks
-// may get other numbers, so that the ranks of a node form a block of the grid. They keep their numbers
-// if other numbers would not reduce the number of pairs of neighbors on different nodes. A grid without
-// dimensions has one point.
+// has points, the last ranks get a nil *Cart, on which every method panics. If reorder is true, CreateCart
+// compares the order of the ranks in c with some other orders, for example with orders in which the ranks of each
+// node form a block of the grid. It chooses the order with the fewest pairs of neighbors on different nodes. If
+// no other order has fewer of these pairs, the ranks keep their numbers. A grid without dimensions has one point.
 //
 // The error is ErrArgument if a size is below 1, or if the grid has more points than c has ranks.
 // The error is also ErrArgument if dims and periods differ in length, or if arguments differ

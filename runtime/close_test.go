@@ -148,7 +148,7 @@ func TestSendAfterTheReceiverClosed(t *testing.T) {
 }
 
 // A communicator that was broken because another one was closed is broken, not closed: its members
-// agree, make a communicator of the members that live, and close it once.
+// agree, make a communicator of the members that live, and close the broken communicator once.
 func TestBrokenBecauseOfAClosedCommunicator(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		d, err := c.Dup()

@@ -278,8 +278,8 @@ func (c *Comm) Err() error {
 	return nil
 }
 
-// rankOf returns the rank that a member has in the communicator, given the member's world rank. It returns Undefined
-// for a world rank that is not a member, such as the 0 in the engine's status of a receive that got no message.
+// rankOf returns the rank that a member has in the communicator, given its world rank. If index is not nil, it returns
+// Undefined for a world rank that is no member, such as the 0 in the engine's status of a receive without a message.
 func (c *Comm) rankOf(world int) int {
 	if c.core.index == nil {
 		return world
@@ -310,8 +310,8 @@ func (core *commCore) all() []int {
 	return append(identityOrder(core.size), core.allies...)
 }
 
-// ready returns an error if the communicator cannot make other communicators or share memory: it is
-// nil, it has ended, or it is the Comm of an Intercomm, whose ranks are the ranks of another group.
+// ready returns an error if the communicator cannot make other communicators or share memory: it is nil,
+// closed or broken, or it is the Comm of an Intercomm, whose ranks are the ranks of another group.
 func (c *Comm) ready() error {
 	if err := c.Err(); err != nil {
 		return err

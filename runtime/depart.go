@@ -47,9 +47,9 @@ func (w *World) forget(numbers []uint32) {
 }
 
 // tell notifies the other members that this rank has closed communicators. Each member gets one
-// notice: the number of the notice is the number of the first communicator, and the text has the
-// other numbers in four bytes each. In the lane to the member, the notice follows all messages of
-// these communicators.
+// notice: the number of the notice is the number of the first communicator. In the text, the other numbers
+// follow the byte noticeClosed, in four bytes each. In the lane to the member, the notice follows all
+// messages of these communicators.
 func (w *World) tell(cores []*commCore) {
 	numbers := make(map[int][]uint32)
 	var members []int

@@ -167,8 +167,9 @@
 //	GORUN_NET_IDLE=10m    connections between nodes are closed after this time without traffic
 //	                      and made again for the next message. If it is not set, they stay open
 //	GORUN_NET_GIVEUP=30s  how long a rank tries to connect to a rank of another node before
-//	                      the tried rank counts as lost. A rank that its node reports alive, for
-//	                      example a rank stopped by a debugger, does not count as lost
+//	                      the tried rank counts as lost. A rank that does not answer although
+//	                      its host accepts connections, for example because a debugger has
+//	                      stopped the rank, does not count as lost
 //	GORUN_SPIN=50us       how long a waiting rank polls without yielding its processor
 //	GORUN_YIELD=100us     how long the rank then polls and yields its processor, before it sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard

@@ -133,8 +133,9 @@ type BrokenError struct {
 	// Rank is the rank of the member that broke the communicator. If no member broke the communicator,
 	// but its World has ended with the loss of a rank, Rank is the world rank of this process.
 	Rank int
-	// Cause is the reason: at the rank that called Break, the error that was passed to Break; at the other
-	// ranks, its text (cut if it is long, see Break), and a PeerError if the reason is the loss of a rank.
+	// Cause is the reason. At the rank that called Break, it is the error that was passed to Break. At the other
+	// ranks, it is the text of that error (cut if it is long, see Break), with a PeerError if the reason is the
+	// loss of a rank. If the World has ended with the loss of a rank, it is the PeerError of that rank.
 	Cause error
 	// member is the world rank of the member that broke the communicator. origin is the world rank whose
 	// failure led to the break. The flag over is true if no member broke the communicator, but its World has

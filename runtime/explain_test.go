@@ -33,7 +33,8 @@ func greetAll(w *runtime.World) error {
 	return nil
 }
 
-// explained returns the lines that a rank printed about its peers.
+// explained returns the lines of an explanation that begin with the number of a rank: the lines about its peers and
+// those of its Explainers.
 func explained(r result, rank int) []string {
 	return regexp.MustCompile(fmt.Sprintf(`(?m)^rank %d: .*$`, rank)).FindAllString(r.errors, -1)
 }

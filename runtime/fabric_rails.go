@@ -66,8 +66,8 @@ func (f *rdmaFabric) rails(oneHost bool, localRank int, c iwarp.Config) (rails [
 }
 
 // The data of a card is empty if TCP is the only rail of the rank. Otherwise its first byte is the number of the
-// rank's last rail, which is the rail of TCP if there is one. The following fields of each other rail follow.
-// An offset with a plus sign counts from the end of the field fabric:
+// rank's last rail, which is the rail of TCP if there is one. After this byte, the data has the fields below for each
+// rail except the rail of TCP. An offset with a plus sign counts from the end of the field fabric:
 //
 //	offset  bytes  field
 //	0       1      number of the rail
@@ -76,7 +76,7 @@ func (f *rdmaFabric) rails(oneHost bool, localRank int, c iwarp.Config) (rails [
 //	+0      16     IP address (IPv4 mapped)
 //	+16     2      port, little endian
 //
-// The rail of TCP has no such fields: its address is among the addresses of the card.
+// The address of the rail of TCP is among the addresses of the card.
 const railBytes = 2 + 16 + 2
 
 // fill implements fabric.

@@ -24,8 +24,8 @@ type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 // CreateGraphAdjacent returns a communicator whose ranks form a graph. Each member gives its own
 // edges: the ranks from which it receives, and the ranks to which it sends, in the order of the
 // blocks of neighborhood operations. Hence each edge is given by both of its ends. sourceWeights
-// and destWeights are nil, or have one weight for each edge. An edge with more data has a larger
-// weight. All members of c call CreateGraphAdjacent. If reorder is true, ranks may be renumbered so
+// and destWeights are nil, or have one weight for each edge. A larger weight stands for more
+// data. All members of c call CreateGraphAdjacent. If reorder is true, ranks may be renumbered so
 // that the edges between nodes have a lower total weight. A member that gets another number also
 // gets the edges that were given by the member with this number in c.
 //

@@ -21,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// hangs are programs of three ranks that deadlock, so that gorun has to end them.
+// hangs are programs of three ranks that deadlock, and that gorun therefore has to end.
 var hangs = map[string]func(c *runtime.Comm) error{
 	"receives in a circle": func(c *runtime.Comm) error {
 		_, err := runtime.Recv(c, make([]int, 1), next(c), 7)

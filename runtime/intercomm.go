@@ -60,7 +60,7 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 		}
 		b.over, b.acrossTag = bridge, tagCreate+tag
 		err := bridge.checkPeer(remoteLeader)
-		if err != nil || remoteLeader == bridge.rank { // this rank is in both groups; all detect that below
+		if err != nil || remoteLeader == bridge.rank { // if equal, this rank is in both groups; all detect that below
 			b.failAll()
 		}
 		if err != nil {

@@ -279,7 +279,8 @@ func TestIntercommInUse(t *testing.T) {
 				}
 				first <- err
 			}()
-			// Until one of the two calls is in progress. A group cannot be connected with itself; that does not break it.
+			// Repeat until the call of the goroutine is in progress. A group cannot be connected with itself, but the
+			// attempt does not break it.
 			for !errors.Is(second(group.CreateIntercomm(0, group, 0, 2)), runtime.ErrInUse) {
 				goruntime.Gosched()
 			}

@@ -37,7 +37,7 @@ func (l *leftovers) discard(e *engine.Engine) {
 }
 
 // discardFrom discards the messages of one stream that have arrived. It reports whether no message can follow: the
-// last frame or credit has arrived, the peer is lost, or the communicator has ended.
+// last frame or credit has arrived, the peer is lost, or the communicator was closed or broken.
 func discardFrom(e *engine.Engine, from engine.Match) bool {
 	for {
 		m, arrived, err := e.Improbe(from)

@@ -91,7 +91,7 @@ type localJob struct {
 	left  int   // how many ranks wait in fence or are dead
 	// dead has the ranks that were killed.
 	dead map[int]bool
-	// The channel over is closed when every rank waits in fence or is dead, or when the job has failed.
+	// The channel over is closed when every rank waits in fence or is dead, or when the job fails or ends.
 	over   chan struct{}
 	closed bool // whether over is closed
 }

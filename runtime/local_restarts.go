@@ -270,7 +270,7 @@ func (p *localProcess) die(cause error) bool {
 type surroundings struct {
 	node  *shm.Node
 	wait  engine.WaitPolicy
-	local *localJob // nil for a rank that is a process
+	local *localJob // nil for a rank that is a process of its own
 }
 
 // surroundings returns the surroundings in the session's generation. p is nil for a rank that is a

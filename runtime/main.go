@@ -96,7 +96,8 @@ func (w *World) panicked(v any) {
 }
 
 // panicStack returns the stack of the calling goroutine, which is recovering from a panic. It leaves
-// out the frames of the recovery, so that the first frame is the frame that panicked.
+// out the frames of the recovery, so that the first frame is the frame that panicked. If the goroutine
+// ends without a panic, it returns the whole stack.
 func panicStack() []byte {
 	stack := debug.Stack()
 	head, frames, _ := bytes.Cut(stack, []byte("\n"))

@@ -47,5 +47,6 @@ func anyListed(list string, allowed func(int) bool) bool {
 	return slices.ContainsFunc(all, allowed)
 }
 
-// processorsMax bounds the numbers in a list of processors; anyListed ignores a list with larger numbers.
+// processorsMax is the exclusive upper bound of the numbers in a list of processors. anyListed ignores a list that
+// has other numbers.
 const processorsMax = 1 << 16

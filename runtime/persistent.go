@@ -87,8 +87,8 @@ func (p *Persistent) Start() error {
 	return nil
 }
 
-// Wait waits for the end of the operation that was started last, and returns its result. If there is no
-// such operation, if its result was returned before, or after Close, Wait returns an empty Status at once.
+// Wait waits for the end of the operation that was started last, and returns its result. Wait returns an empty Status
+// at once if no operation was started, if the result was returned before, or if Close was called.
 func (p *Persistent) Wait() (Status, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, nil
@@ -139,7 +139,7 @@ func (p *Persistent) Close() {
 	}
 }
 
-// StartAll starts all operations in order, up to the first that fails to start.
+// StartAll starts the operations in order, up to the first one whose Start returns an error. It returns this error.
 func StartAll(operations []*Persistent) error {
 	for _, p := range operations {
 		if err := p.Start(); err != nil {

@@ -98,8 +98,8 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// floodOf sends many messages of type T, which rank 1 receives only after all of them have been
-// sent.
+// floodOf sends many messages of type T. Rank 1 begins to receive them only after rank 0 has started
+// all sends.
 func floodOf[T any](t *testing.T, make1 func(i int) T) {
 	t.Helper()
 	const messages, bytes = 300, 4 << 20

@@ -87,8 +87,8 @@ func (c *Comm) from(source, tag int) (engine.Match, error) {
 	return m, callsite.At(fmt.Errorf("%w: source %d in communicator %s of %d", ErrRank, source, c.core.name, c.size))
 }
 
-// unreceivable returns why no message with this tag can be received on c: c has ended, or the tag is
-// wrong.
+// unreceivable returns why no message with this tag can be received on c: c was closed or broken, or the tag
+// is wrong.
 func (c *Comm) unreceivable(tag int) error { return cmp.Or(c.Err(), checkTag(tag)) }
 
 // status converts a status of the engine to a Status of this communicator. size is the size of an

@@ -79,8 +79,8 @@ func (r Request) task() *task {
 // the context.Context of the view on which the operation was started ends first, Wait cancels the
 // operation as Cancel does. It then returns the error of this context.Context. If the message has
 // already been matched, Wait waits for the end of the transfer and returns the result instead. In the handler of an
-// inline actor, Wait does the same at once, with the error ErrInline. Then the operation of a NewRequest is not
-// canceled and continues.
+// inline actor, Wait does not wait: it cancels the operation at once, and returns ErrInline. It does not cancel the
+// operation of a NewRequest, which continues.
 func (r Request) Wait() (Status, error) {
 	if r.operation.Zero() {
 		return r.early()

@@ -46,7 +46,7 @@ func TestWaitForNothing(t *testing.T) {
 	})
 }
 
-// Done does not end a request, so that a later WaitAny returns its result (MPICH's
+// Done does not take the result of a request: a later WaitAny returns it (MPICH's
 // pt2pt/rqstatus.c).
 func TestDoneLeavesTheRequest(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {

@@ -76,9 +76,9 @@ func TestSpareThatEnds(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.out, fmt.Sprintf("in generation %d\n", last)), r.out+r.errors)
 }
 
-// gorun replaces the spares that it has used. In this test, more ranks are lost than -spares
-// requests. Each lost rank must be replaced by a process that was started in advance. The program
-// checks this.
+// gorun replaces the spares that it has used. In this test, the number of lost ranks exceeds the value of
+// -spares. Each lost rank must be replaced by a process that was started in advance. The program checks
+// this.
 func TestSparesAreReplaced(t *testing.T) {
 	deaths := "=0:1:short,1:2:short,2:1:dup,3:0:long,4:2:short"
 	r := launch(t, 3, "warm", "-l", "-v", "-on-failure", "respawn=6", "-spares", "1", "-x", envDeaths+deaths)

@@ -52,14 +52,14 @@ func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error
 	return nil
 }
 
-// ordinary reports whether a send can be passed to the engine as it is: its arguments are valid, its
-// elements need no packing and c can be used.
+// ordinary reports whether a send can be passed to the engine as it is: dest is a member (not ProcNull), the tag
+// is valid, the elements need no packing, and c can be used.
 func (c *Comm) ordinary(e *element, dest, tag int) bool {
 	return c != nil && e.plain && uint(dest) < uint(c.size) && uint(tag) <= TagMax && c.core.failure.Load() == nil
 }
 
 // sendOdd handles the sends that are not ordinary: with wrong arguments, to ProcNull, of
-// elements with padding, or on a communicator that has ended.
+// elements with padding, or on a communicator that was closed or broken.
 func (c *Comm) sendOdd(e *element, b []byte, dest, tag int, mode engine.Mode) error {
 	o, err := c.outgoing(e, b, dest, tag)
 	if err != nil || o.to.Peer == ProcNull {

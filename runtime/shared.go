@@ -13,9 +13,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Shared is memory of the members of a communicator. Each member has a part in its own arena. Members on
-// the same node access each other's parts in place. The initial contents of a part are zeros, and pages
-// that are never written cost no memory.
+// Shared is memory of the members of a communicator, or of some of them (NewSharedAmong). Each member has a part in
+// its own arena. Members on the same node access each other's parts in place. The initial contents of a part are
+// zeros, and pages that are never written cost no memory.
 //
 // Words order accesses. A rank writes into a part and then calls Signal on a word. A rank that
 // reads the new value by Await or Load sees all writes before the Signal. A Shared may be used from

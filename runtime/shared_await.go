@@ -126,8 +126,8 @@ var sharedWaits = sync.Pool{New: func() any {
 	return t
 }}
 
-// over reports whether Await has to check its conditions: the word is large enough, a
-// rank was lost, or the communicator has ended.
+// over reports whether Await has to check its conditions: the value of the word is at least atLeast, a rank was
+// lost, or the communicator was closed or broken.
 func (t *sharedWait) over() bool {
 	return t.word.v.Load() >= t.atLeast || t.memory.losses.Load() != t.losses || t.core.failure.Load() != nil
 }

@@ -2,8 +2,8 @@ package runtime
 
 import "github.com/gorun-hpc/gorun/runtime/internal/arena"
 
-// part is the part of a Shared in this rank's arena. Other members may use it until each of them has
-// called Close or its process has ended.
+// part is the part of a Shared in this rank's arena. Each other member on the node may use the part until that member
+// has called Close or has ended.
 type part struct {
 	lease arena.Lease
 	gone  []*Word // bit set, by index of the member, of the members that have called Close

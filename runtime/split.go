@@ -133,7 +133,7 @@ const (
 	tagGraph
 	tagInter
 	tagVote   // Agree and Shrink, which send no messages with this tag
-	tagCreate // the lowest of the tags of Create: each call adds its own tag
+	tagCreate // the lowest of the tags of Create and CreateIntercomm: each call adds its own tag
 )
 
 // giveUp breaks the communicator after the collective operation op has failed with err, and returns

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// SplitType by SharedNode or SharedNUMA makes a communicator of all ranks of a node, in the order
-// of the keys. With -transport rdma each rank is a node.
+// SplitType by SharedNode makes a communicator of all ranks of a node, in the order of the keys. So does
+// SplitType by SharedNUMA here, because all ranks are in one process. With -transport rdma each rank is a node.
 func TestSplitType(t *testing.T) {
 	const ranks = 4
 	overTransports(t, ranks, func(c *runtime.Comm) {

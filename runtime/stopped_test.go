@@ -117,8 +117,8 @@ func TestStoppedRankIsWaitedFor(t *testing.T) {
 	require.Contains(t, r.errors, "rank 0: rdma: rank 1 answers\n")
 }
 
-// TestSettingsOfTheNetworkAreChecked: a wrong value of a variable that configures the network is an error of Init, also
-// if all ranks are on one node, so that there is no network.
+// TestSettingsOfTheNetworkAreChecked: a wrong value of a variable that configures the network is an error of Init, even
+// if there is no network, because all ranks are on one node.
 func TestSettingsOfTheNetworkAreChecked(t *testing.T) {
 	for name, want := range map[string]string{
 		"GORUN_NET_TIMEOUT": "is not a duration such as 50us", "GORUN_NET_IDLE": "is not a duration such as 50us",

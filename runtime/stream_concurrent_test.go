@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// pairs yields n pairs of the number of a stream and the index of the value. After the pair with index at it
-// calls reached.
+// pairs yields n pairs of the number of a stream and the index of the value. When it has yielded the pair whose
+// index is the argument at, it calls reached.
 func pairs(stream, n, at int, reached func()) func(yield func([2]int, error) bool) {
 	return func(yield func([2]int, error) bool) {
 		for i := range n {
@@ -25,11 +25,11 @@ func pairs(stream, n, at int, reached func()) func(yield func([2]int, error) boo
 	}
 }
 
-// nothing is a function reached of pairs.
+// nothing is an argument reached of pairs that does nothing.
 func nothing() {}
 
-// A loop from AnySource within a loop over another stream with the same tag receives no value of that stream,
-// although values of it arrive first.
+// A loop from AnySource within a loop over another stream with the same tag receives no value of that other stream,
+// although values of the other stream arrive first.
 func TestStreamsFromAnySource(t *testing.T) {
 	overTransports(t, 3, func(c *runtime.Comm) {
 		const n, tag = 300, 3

@@ -247,8 +247,8 @@ func (w *World) serves() string {
 
 // laneCounter is a fabric that counts the frames to and from a peer.
 type laneCounter interface {
-	// Position returns two numbers of frames modulo 65536. The result sent counts the frames that have
-	// a place in the lane to a peer. The result received counts the frames that have arrived from the
+	// Position returns two numbers of frames modulo 65536. The result sent counts the eager frames that were
+	// enqueued in the lane to a peer. The result received counts the eager frames that have arrived from the
 	// peer. The engine's lock is held.
 	Position(peer int) (sent, received uint16)
 }
@@ -273,9 +273,9 @@ func (w *World) lanes() []bootstrap.Lane {
 }
 
 // whereabouts sets d.Quiet to the age of the youngest wait in d.Waits, where the waits of futures are still missing,
-// because their age is not known. If no goroutine is in such a wait, it sets d.Quiet to the time since the last call of
-// gorun. In a rank with actors, it uses the time since the rank last handled a frame instead. Then whereabouts also
-// sets the line and the function that the program executes.
+// because their age is not known. If no goroutine is in such a wait or in World.Close, it sets d.Quiet to the time
+// since the last call of gorun (in a rank with actors, to the time since the rank last handled a frame), and it sets
+// the line and the function that the program executes.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {

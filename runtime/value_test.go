@@ -108,7 +108,7 @@ func TestIsendValueHeadToHead(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		v := map[int]string{c.Rank(): strings.Repeat("x", 1<<20)}
 		r := runtime.IsendValue(c, v, 1-c.Rank(), 0)
-		delete(v, c.Rank()) // v was encoded before, so that it may change
+		delete(v, c.Rank()) // v was encoded before, so it may change
 		got, _, err := runtime.RecvValue[map[int]string](c, 1-c.Rank(), 0)
 		require.NoError(t, err)
 		require.Len(t, got[1-c.Rank()], 1<<20)

@@ -40,8 +40,9 @@ type World struct {
 	// book has the cards of all ranks. It is nil before they have arrived, in a job of one node, and in a Local
 	// without restarts.
 	book atomic.Pointer[bootstrap.Book]
-	// session connects the rank with the agent of its node or with what takes the agent's place: rank 0 under another
-	// launcher, or localJob.restarts in LocalRespawn. It is nil in a Local without restarts.
+	// session connects the rank with the agent of its node or with what takes the agent's place: rank 0 under
+	// another launcher, or localJob.restarts in LocalRespawn. If no launcher has started the process, session has
+	// no connection. It is nil in a Local without restarts.
 	session *bootstrap.Session
 	// local is the job of a rank of Local, nil for a rank that is a process. life is the
 	// localProcess of a rank of LocalRespawn, else nil.

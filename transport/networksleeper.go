@@ -2,9 +2,9 @@ package transport
 
 import "sync/atomic"
 
-// Dozer is implemented by transports in which a goroutine of the rank can sleep in the kernel. Without a Dozer, a
-// goroutine of the transport sleeps in the kernel while the transport is armed, and rings the Sleeper. That costs
-// two switches between goroutines, and often between threads, for each sleep.
+// Dozer is implemented by network transports in which a goroutine of the rank can sleep in the kernel. If no goroutine
+// of the rank does so, a goroutine of the network transport sleeps in the kernel while the transport is armed, and
+// rings the Sleeper. That costs two switches between goroutines, and often between threads, for each sleep.
 type Dozer interface {
 	// Doze sleeps until the transport has work for Poll, until Rouse, or for nanos nanoseconds. If nanos is negative,
 	// there is no time limit. Doze may return early. It returns false at once if it cannot sleep. While it sleeps,

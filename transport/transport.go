@@ -150,7 +150,7 @@ type Endpoint interface {
 	Caps() Caps
 	// Send copies header and payload into the lane. If there is no room, Send returns ErrAgain and
 	// has no effect. If the payload exceeds Caps.MaxEager, Send returns ErrTooLong. The transport may
-	// hold an accepted message back until this rank polls.
+	// hold back an accepted message (see the rules in the package comment).
 	Send(h Header, payload []byte) error
 	// Get reads len(dst) bytes of the peer's memory into dst. If Get returns nil, Completed(token)
 	// follows in a later Poll.
@@ -176,7 +176,7 @@ type Preparer interface {
 }
 
 // Slow is implemented by a Transport whose Poll may make system calls. If Slow returns true, a Poll takes about as long
-// as a yield of the processor, so that a waiting goroutine loses little time if it yields after each Poll.
+// as a yield of the processor. A waiting goroutine then loses little time if it yields after each Poll.
 type Slow interface{ Slow() bool }
 
 // Locking is implemented by a Transport that also works outside of calls of its methods, for
@@ -197,8 +197,8 @@ type Arena interface {
 	// Bytes returns n bytes at off. The caller's allocator decides who owns these bytes. Bytes fails if
 	// the arena does not contain all of these bytes, or cannot return them as one slice (package shm).
 	Bytes(off, n int) ([]byte, error)
-	// Discard returns the pages of [off, off+n) to the machine. Their contents
-	// become zero. off and n are multiples of the page size.
+	// Discard gives the pages of [off, off+n) back to the machine if it can. Their contents
+	// become zero in any case. off and n are multiples of the page size.
 	Discard(off, n int) error
 	// Key returns the key under which peers Map, Get or Put the bytes at off. No
 	// Expose is needed.

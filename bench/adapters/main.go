@@ -56,7 +56,7 @@ func main() {
 	}
 }
 
-// page writes the report to the writer in its field to, and keeps the first error of a write.
+// page writes the report and keeps the first error of a write. The field to is the writer of the report.
 type page struct {
 	to  io.Writer
 	err error

@@ -104,7 +104,7 @@ func pair(ctx context.Context, o *options, program string, args []string, addres
 	return text, errors.Join(err, <-ended)
 }
 
-// errEnded takes the place of the error of a server that has ended without one before its client has succeeded.
+// errEnded is the error if a server ends without an error of its own before its client has succeeded.
 var errEnded = errors.New("ended without an error, before the client succeeded")
 
 func orEnded(err error) error {

@@ -136,7 +136,8 @@ func TestShortVersion(t *testing.T) {
 	}
 }
 
-// TestNotes checks the notes below a title. Some notes are omitted for a single round and for a quick run.
+// TestNotes checks the notes below a title. The notes of a single round say so and omit the note on the
+// spread. The notes of a quick run say that its figures mean nothing.
 func TestNotes(t *testing.T) {
 	c := &comparison{rounds: 3, result: newResult(3)}
 	c.result.Machine = machine{CPU: "a processor", Processors: 2, Kernel: "6.1", Go: "go1 amd64", Commit: "abc"}

@@ -179,7 +179,8 @@ func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err
 	return c.conclude(o, whole, c.run(ctx))
 }
 
-// conclude writes the results after run has returned stopped. It returns stopped, or the error of writing.
+// conclude writes the results after run has returned stopped. Without -resume, it does not write them if stopped
+// is an error. It returns stopped, or the error of writing.
 func (c *comparison) conclude(o *options, whole *plan, stopped error) error {
 	if o.resume {
 		c.plan = *whole // the report also has the stored results of the rows that were not selected
@@ -215,8 +216,8 @@ func (c *comparison) resume(out string) error {
 	return nil
 }
 
-// choose restricts the comparison to the rows that match -only. It drops the other rows and the measurements
-// that no remaining row needs. It also drops all curves, because a curve belongs to no row.
+// choose restricts the comparison to the rows that match -only, if the user has given it. It drops the other rows
+// and the measurements that no remaining row needs. It also drops all curves, because a curve belongs to no row.
 func (c *comparison) choose(only *regexp.Regexp) {
 	if only.String() == "" {
 		return

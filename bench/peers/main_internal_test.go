@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOptions checks where results are written. An incomplete run does not replace the stored results. It
-// writes its results to the directory of -out, or writes none.
+// TestOptions checks where results are written. A run with -only or -quick does not replace the stored
+// results, unless -draw or -resume is set. It writes its results to the directory of -out, or writes none.
 func TestOptions(t *testing.T) {
 	root, err := moduleDir()
 	require.NoError(t, err)
@@ -52,13 +52,13 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestPartNames checks that the default of -part leaves out the plans that take longer than the others together.
+// TestPartNames checks that the default of -part leaves out the long plans.
 func TestPartNames(t *testing.T) {
 	require.Equal(t, []string{"peers", "crowd", "rdma", "actors", "curves"}, partNames(false))
 	require.Equal(t, []string{"peers", "osu", "collectives", "crowd", "rdma", "hosts", "actors", "curves", "npb"}, partNames(true))
 }
 
-// TestChoose checks that -only drops the measurements that no matching row needs.
+// TestChoose checks that -only drops the rows that do not match, and the measurements that no other row needs.
 func TestChoose(t *testing.T) {
 	whole := messagePlan()
 	c := &comparison{plan: whole}
@@ -78,8 +78,8 @@ func TestChoose(t *testing.T) {
 	require.Empty(t, c.curves, "curves are no rows")
 }
 
-// TestResume checks that -resume skips the measurements that were already made on the same machine, and makes
-// all other measurements.
+// TestResume checks that -resume skips the measurements that were already made or that have failed, and makes
+// all other measurements. It is an error to resume with the results of another machine.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	fresh := func() *comparison {
@@ -106,8 +106,9 @@ func TestResume(t *testing.T) {
 	require.ErrorContains(t, other.resume(dir), "of another machine")
 }
 
-// TestOSUPlan checks that every operation is measured with every size on every number of ranks. It also
-// checks that each measurement runs in processes of its own, with OSU's counts of iterations.
+// TestOSUPlan checks that the plan has a row for each size and number of ranks of most operations. It also
+// checks that each row is measured by processes of its own. The common arguments of the systems must not set
+// the number of iterations, except for messagerate.
 func TestOSUPlan(t *testing.T) {
 	p := osuPlan()
 	require.Len(t, p.rows, len(p.measurements), "a row per measurement")
@@ -134,8 +135,8 @@ func TestOSUPlan(t *testing.T) {
 	require.Contains(t, names, "alltoall 64 KiB, buffers written, 2 ranks")
 }
 
-// TestEndOfTheTime checks that a run that was stopped, by -for or by another end of the context, writes the stored
-// results again and returns the cause.
+// TestEndOfTheTime checks that a run with -resume that was stopped, by -for or by another end of the context, writes
+// the results that it has, and returns the cause.
 func TestEndOfTheTime(t *testing.T) {
 	for _, cause := range []error{errLimit, errors.New("interrupted")} {
 		o := &options{resume: true, out: t.TempDir()}

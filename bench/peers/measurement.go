@@ -11,8 +11,8 @@ import (
 // quickRanks bounds the number of ranks with -quick.
 const quickRanks = 8
 
-// measurement is a program that every system runs with the same arguments. A run yields a value for
-// each message size.
+// measurement is a program that the systems run with the same arguments, except where a field says otherwise.
+// A run yields a value for each message size.
 type measurement struct {
 	key       string
 	program   string // name of gorun's program below bench, and of its twin below twins

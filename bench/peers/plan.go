@@ -66,7 +66,7 @@ func messagePlan() plan {
 }
 
 // bounded sets the timeout of each measurement that has none. It also sets the arguments for -quick of each
-// measurement that has none.
+// measurement that has none, except where the value is the time of the whole run (the field wall).
 func bounded(measurements []measurement) []measurement {
 	for i := range measurements {
 		m := &measurements[i]

@@ -15,7 +15,7 @@ const (
 	within  = "actors within a process"
 )
 
-// actorPlan compares gorun's actors with protoactor's package remote, and also measures net/rpc.
+// actorPlan compares gorun's actors with protoactor and with protoactor's package remote. It also measures net/rpc.
 func actorPlan() plan {
 	once, few := []string{"-rounds", "1"}, []string{"-scale", "0.01"}
 	measurements := []measurement{

@@ -49,7 +49,7 @@ func TestPlanIsWhole(t *testing.T) {
 	}
 }
 
-// requireRow checks that the measurements that a row uses exist.
+// requireRow checks that the measurements that a row uses exist, and that its bar and its aim agree.
 func requireRow(t *testing.T, r *row, keys map[string]measurement, peers []string) {
 	t.Helper()
 	require.Contains(t, keys, measurementOf(r.measurement))

@@ -80,7 +80,7 @@ func (r *row) theirKey() string {
 }
 
 // reference returns the measurement, the system and the size of the value by which gorun's value is
-// divided. The system is "" if there is no such value.
+// divided. If the row is against the better peer, and no peer has a value, the system is "".
 func (c *comparison) reference(r *row) (key, system string, size int) {
 	switch r.against {
 	case openMPI, mpich, protoactor, netRPC:

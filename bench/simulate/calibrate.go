@@ -21,7 +21,8 @@ var (
 // short is the length of a message whose bytes take almost no time.
 const short = 8
 
-// crowds are the numbers of ranks per processor of the jobs that are measured. One more job has two ranks.
+// crowds are the numbers of ranks per processor of the jobs that are measured. Each algorithm is also measured on
+// two ranks.
 var crowds = []int{1, 2, 4, 8}
 
 // algorithm is an algorithm whose time is measured, with the lengths of its vectors or blocks. If most is not 0, the

@@ -9,8 +9,8 @@ import (
 )
 
 // TestFit predicts times with one model, and fits another model to these times. The fitted model must predict
-// the same times, and also those of an operation and of numbers of ranks to which it was not fitted. The
-// model from which the search begins must stay as it is.
+// about the same times. It must also predict times of another operation, some of them for a number of ranks
+// to which it was not fitted. The model from which the search begins must stay as it is.
 func TestFit(t *testing.T) {
 	node := simulation.Level{
 		{Most: 4096, Latency: 200, Overhead: 100, SendPerByte: 0.1, RecvPerByte: 0.2},

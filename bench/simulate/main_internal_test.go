@@ -133,8 +133,9 @@ func TestWrongFlags(t *testing.T) {
 	require.Contains(t, usage.String(), "-ranks-per-node")
 }
 
-// TestCurves checks that a picture is well-formed XML with a line for each algorithm that has
-// points. The parameter that varies is on the horizontal axis.
+// TestCurves checks that a picture is well-formed XML with a line for each algorithm that has points. The
+// parameter that varies is on the horizontal axis. If both the number of ranks and the length vary, the
+// number of ranks is on this axis, and each algorithm has a line for each length.
 func TestCurves(t *testing.T) {
 	for arguments, want := range map[string]struct {
 		lines int

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// curves is a chart of lines over two logarithmic axes, which write stores as SVG. This program does not use
+// curves is a chart of lines over two logarithmic axes. The method write stores it as SVG. This program does not use
 // the library with which bench/peers draws, because the go.sum of every program that uses gorun would then
 // list that library.
 type curves struct {
@@ -73,7 +73,7 @@ func (s *series) drawn() []point {
 	return all
 }
 
-// write writes the picture to the writer to.
+// write writes the picture as SVG. The argument to is the writer.
 func (c *curves) write(to io.Writer) error {
 	x, y := c.axis(func(p point) float64 { return p.x }), c.axis(func(p point) float64 { return p.y })
 	if math.IsInf(x.low, 0) {

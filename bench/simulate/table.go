@@ -54,7 +54,7 @@ func newTable(o *options, out io.Writer) *table {
 	return t
 }
 
-// meaning returns the name of the data of an operation whose length is the number of bytes.
+// meaning names the data of an operation to which the column of bytes refers.
 func meaning(operation string) string {
 	switch operation {
 	case "bcast", "reduce", "allreduce", "scan", "exscan":

@@ -47,7 +47,7 @@ func newVerdict(p program, correct bool, code int, report string) *verdict {
 	return &verdict{program: p, correct: correct, code: code, report: report, noted: strings.Contains(report, "check: note: ")}
 }
 
-// alarmed reports whether the job has failed, as it does if gorun reports a mistake.
+// alarmed reports whether the job has failed, as it does if gorun reports a mistake by more than a note.
 func (v *verdict) alarmed() bool { return v.code != 0 }
 
 // found reports whether the mistake was reported. A mistake is reported if the report contains all parts of

@@ -48,7 +48,8 @@ func bindTask(tid int, cpus []int) error {
 // bindProcess restricts all threads of a running process to some processors. A new thread inherits the
 // affinity of the thread that creates it. bindProcess therefore reads the list of threads in /proc again until
 // all threads in the list have been bound. Threads that are created later are bound, too. pid is the ID of the
-// process in the PID namespace of /proc. The process is in the PID namespace of this process.
+// process in the PID namespace of /proc. The process has to be in gorun's own PID namespace, because bindTask takes
+// thread IDs of that namespace.
 func bindProcess(pid int, cpus []int) error {
 	for bound, found := map[string]bool{}, true; found; {
 		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

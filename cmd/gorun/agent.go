@@ -44,8 +44,8 @@ type agent struct {
 	alone   atomic.Bool   // leave was called: the agent no longer reports ends of ranks
 	left    chan struct{} // closed by the first call of leave
 
-	// spawner starts ranks in later generations. It is nil if the job does not start ranks again. The
-	// launcher's link.Plan determines programs, paths and place. Only the goroutine that executes run writes
+	// spawner starts spares, and the ranks of later generations. It is nil if the job does not start ranks again.
+	// The launcher's link.Plan determines programs, paths and place. Only the goroutine that executes run writes
 	// these four fields.
 	spawner  *spawner
 	programs []*app
@@ -57,7 +57,8 @@ type agent struct {
 }
 
 // runAgent is the agent's main function. inside is true if this gorun is process 1 of a PID namespace that
-// another gorun has made. scratch is then the scratch directory of that other gorun.
+// another gorun has made. scratch is the scratch directory of that other gorun, or the directory that installScript
+// has made for this gorun, or "" if there is neither.
 func runAgent(scratch string, inside bool) int {
 	a := &agent{started: make(chan struct{}), left: make(chan struct{}), out: newForwarder(), up: newWindow()}
 	code, err := a.run(scratch, inside)
@@ -147,9 +148,9 @@ func (a *agent) connect() error {
 }
 
 // heedTerm makes the agent pass SIGTERM on to its ranks. With SIGTERM, a scheduler or a container platform asks
-// the job to end on this host. Later, the scheduler or the platform kills the processes. In two cases the agent
-// ends instead: if the ranks have not been started yet, and if the job starts lost ranks again. In the second
-// case, the ranks of this host are then started again on another host without delay.
+// the job to end on this host. Later, the scheduler or the platform kills the processes. In two cases, the agent
+// ends instead of passing SIGTERM on: if the ranks have not been started yet, and if the job starts lost ranks
+// again. In the second case, the ranks of this host can then be started again on another host without delay.
 func (a *agent) heedTerm() {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, unix.SIGTERM)
@@ -179,8 +180,8 @@ func (a *agent) lost(why error) {
 	a.leave(fmt.Errorf("gorun is lost: %w", why), exitLauncher)
 }
 
-// leave kills the processes of the job on this host, cleans up and exits with an exit code. It prints the
-// reason, except io.EOF.
+// leave kills the processes of the job on this host, cleans up and exits with an exit code, unless end has already
+// begun to do so. It prints the reason, except io.EOF.
 func (a *agent) leave(why error, code int) {
 	a.out.abandon()
 	a.up.close()

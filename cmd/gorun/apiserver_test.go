@@ -35,8 +35,9 @@ type stored struct {
 	Data map[string][]byte
 }
 
-// The API server of Kubernetes admits every object of a manifest, with strict validation of its fields. The
-// command of the pods has the arguments unchanged, including arguments that have a meaning in YAML.
+// The API server of Kubernetes admits every object of a manifest, with strict validation of its fields. The command
+// of the pods has the arguments of the command line, including arguments that have a meaning in YAML. Each $ is
+// doubled, because Kubernetes expands $(NAME).
 func TestManifestIsAdmitted(t *testing.T) {
 	s := apiserver.Start(t)
 	for name, tc := range map[string]struct {

@@ -18,8 +18,8 @@ import (
 
 // branches holds the commands by which an agent starts the agents below it in the tree of hosts. The standard
 // streams of a command carry the link between the launcher and the agent that the command starts. The agent on
-// this host passes the bytes of these streams on. The agent itself sends the agents below only the frames for all
-// ranks and the files of -copy.
+// this host passes the bytes of these streams on. Of its own, it sends to the agents below only the frames for all
+// ranks, and with -copy, gorun and the files.
 type branches struct {
 	conn    *link.Conn
 	starts  chan func()
@@ -83,7 +83,7 @@ func (b *branches) idle() bool {
 	return len(b.list) == 0
 }
 
-// tell passes a frame that the bootstrap server has sent for all ranks on to all agents below.
+// tell forwards a frame that the bootstrap server has sent for all ranks to the agents that this agent has started.
 func (b *branches) tell(body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,8 +163,9 @@ func readPipe(stream *io.Writer) (*os.File, error) {
 }
 
 // install copies the executable of gorun to the shell that a command reaches. If the first line that the shell
-// prints is not the line of installScript, install passes the first line on to the launcher, and kills the command.
-// The launcher writes nothing to the command before it has read a first answer from the command's output.
+// prints is not the line of installScript, install passes that line on to the launcher. After any error, install
+// kills the command. The launcher writes nothing to the command before it has read a first answer from the
+// command's output.
 func (b *branches) install(e link.Exec, from *bufio.Reader, to io.Writer) {
 	err := install(from, to, e.Gorun)
 	var noise *link.NoiseError

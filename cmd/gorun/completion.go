@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// completion returns a script for bash that completes command lines of gorun. The script completes flags. It
-// completes the value of a flag if the value is one of a few words, a host, a command, a file or a directory.
-// It completes the arguments of the program as file names.
+// completion returns a script for bash that completes command lines of gorun. The script completes flags and the
+// name of the program. It completes the value of a flag if the value is one of a few words, a host, a command, a
+// file or a directory. It completes the arguments of the program as file names.
 func completion() string {
 	names, valued := make([]string, 0, 2*len(flags)), make([]string, 0, 2*len(flags))
 	var values strings.Builder
@@ -53,9 +53,9 @@ func valueCompletion(f flag) string {
 	return "-W '" + strings.Join(words, " ") + "'"
 }
 
-// completionScript is a format with three operands: the flags that have a value, the completions of
-// these values, and all flags. The script splits the line at blanks only, because bash itself also
-// splits it at : and =.
+// completionScript is a format with three operands: the flags whose value is a separate word, the completions of
+// these values, and all flags. The script itself splits the line at blanks. It does not use the words into which
+// bash splits the line, because bash also splits at : and =.
 const completionScript = `# Completion of gorun in bash: source <(gorun -completion bash)
 _gorun() {
   local line=${COMP_LINE:0:COMP_POINT} cur= flag= at=flags words i

@@ -11,7 +11,7 @@ import (
 )
 
 // The completion script offers flags, their values, files and programs, each only where the command line
-// allows it. It offers nothing for the arguments of the program.
+// allows it. It offers nothing for the arguments of the program, for which bash then offers files.
 func TestCompletion(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -38,7 +38,7 @@ type containment interface {
 	// prepare sets the attributes of a new process so that it starts in the containment.
 	prepare(attr *syscall.SysProcAttr)
 	// kill kills all processes in the containment. With cgroup and scan, it returns when none remains, or an
-	// error if some survive. With namespace, it spares the caller and does not wait for the ends.
+	// error if some survive. With namespace, it spares the caller and does not wait until the processes have ended.
 	kill() error
 	// remove releases the resources of the containment. No process may be in it.
 	remove() error

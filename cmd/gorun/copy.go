@@ -22,12 +22,12 @@ import (
 const installWord = "gorun-copy "
 
 // installScript installs and executes gorun in the shell of a host. The script is sent as input of the shell
-// and not as an argument. An argument would have to be quoted only for those commands of -rsh that pass their
-// arguments to a shell. The script prints the line that begins with installWord. Then it reads the compressed
-// executable (%d bytes) from its input. The sender sends the executable only after it has received this line.
-// Only the user has access to the directory (mktemp(1)). The script executes gorun in place of the shell, and
-// gorun removes the directory when it ends. If the execution fails, the shell removes the directory. The script
-// does not change the umask of the login, because ranks inherit it.
+// and not as an argument. An argument would have to be quoted for some commands of -rsh (those that pass their
+// arguments to a shell), and must not be quoted for others. The script prints the line that begins with
+// installWord. Then it reads the compressed executable (%d bytes) from its input. The sender sends the executable
+// only after it has received this line. Only the user has access to the directory (mktemp(1)). The script executes
+// gorun in place of the shell, and gorun removes the directory when it ends. If the execution fails, the shell
+// removes the directory. The script does not change the umask of the login, because ranks inherit it.
 const installScript = `d=$(mktemp -d "${TMPDIR:-/tmp}/` + scratchPrefix + `XXXXXXXX") && trap 'rm -rf "$d"' EXIT && ` +
 	`echo "` + installWord + `$d" && head -c %d | gzip -dc >"$d/gorun" && chmod 700 "$d/gorun" && exec "$d/gorun" ` + agentCommand + ` "$d"; exit` + "\n"
 

@@ -16,8 +16,8 @@ const (
 	rankDescriptors = 6
 )
 
-// scarce extends an error about the limit of open descriptors: it adds that limit and the number of
-// descriptors that the ranks need. It returns other errors unchanged.
+// scarce extends an error about a limit of open files: it adds the number of descriptors that the ranks need and,
+// for the limit of this process, also that limit. It returns other errors unchanged.
 func scarce(err error, ranks int) error {
 	switch {
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.EBADF): // EBADF: dup3 to a number above the limit, in ForkExec

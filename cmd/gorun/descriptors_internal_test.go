@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The error for a lack of file descriptors has the limit and the number of descriptors that the ranks need.
-// Other errors stay unchanged.
+// The error for a lack of file descriptors has the number of descriptors that the ranks need and, if the limit of
+// the process was reached, also that limit. Other errors stay unchanged.
 func TestScarceDescriptors(t *testing.T) {
 	var limit unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flood writes lines to the standard output of a process until nobody reads them. It returns a function that waits until
-// the pipe is full and out, the standard output of gorun, has almost no room. gorun then waits for the reader of out, and
-// finds the pipe full afterwards. The function also returns when nobody reads the pipe.
+// flood writes lines to the standard output of a process until nobody reads them. It returns a function that waits
+// until the pipe is full and out, the standard output of gorun, has almost no room. gorun then waits for the reader
+// of out, and finds the pipe full afterwards. The function also returns when nobody reads the pipe.
 func flood(t *testing.T, pid string, out *os.File) (awaitFull func()) {
 	t.Helper()
 	pipe, err := unix.Open("/proc/"+pid+"/fd/1", unix.O_WRONLY|unix.O_CLOEXEC, 0)

@@ -7,7 +7,7 @@ import (
 )
 
 // failureDelay is how long gorun waits for the other hosts after one host has failed. If several hosts
-// have the same fault, the report names all hosts that answer in this time.
+// have the same fault, the report names all hosts whose failure becomes known in this time.
 const failureDelay = 5 * time.Second
 
 // errNoJob is the reason for which the connection to a host is given up when another host has failed, when the

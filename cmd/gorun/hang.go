@@ -31,7 +31,8 @@ const retryMax = 16 * time.Second
 // attemptsMax is a number of consecutive failed attempts to prove a deadlock. A rank that still waits may
 // answer that it is not stuck, because it has just handled a message of the network. Until attemptsMax attempts
 // have failed, the launcher ignores such an answer and keeps the report that the rank has sent by itself. The
-// launcher needs this report, because a rank sends only one report by itself that says that it is stuck in a wait.
+// launcher needs this report, because, as long as its waits do not change, a rank reports by itself only once that
+// it is stuck.
 const attemptsMax = 5
 
 // hang is the state of the search for ranks that wait for each other. A rank reports by itself when it has
@@ -41,7 +42,7 @@ const attemptsMax = 5
 // answers. Messages that it sent before its first answer do not change the result. The other ranks receive
 // these messages before they give their second answers, because they poll first.
 type hang struct {
-	stalled map[int]bootstrap.Doing // the last report of each rank
+	stalled map[int]bootstrap.Doing // the last report of each rank that has reported by itself
 	// suspecting is true while the launcher asks all ranks twice in a row, because some of them look
 	// deadlocked. suspects maps each rank to Doing.Stuck of its first answer. suspects is nil until these
 	// answers have arrived.
@@ -92,8 +93,8 @@ func (j *job) parseDoing(r *rank, text string) (bootstrap.Doing, bool) {
 	return d, ok
 }
 
-// suspect examines the reports that ranks have sent by themselves. If some ranks look deadlocked, it asks all
-// ranks.
+// suspect examines the last reports (hang.stalled) of the ranks that have reported by themselves. If some ranks
+// look deadlocked, it asks all ranks.
 func (j *job) suspect() {
 	h := &j.watch.hang
 	h.gathering, h.retry = false, nil

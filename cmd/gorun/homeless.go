@@ -23,8 +23,8 @@ func (h *homeless) with(lost []*rank) []*rank {
 }
 
 // awaitRoom lets lost ranks wait until a pod comes. If no other lost ranks wait already, awaitRoom begins a
-// generation in which the ranks that are not lost wait for the cards of the lost ranks. In the old generation,
-// those ranks would try to reach the lost ranks, and would fail.
+// generation in which the surviving ranks wait for the cards of the lost ranks. In the old generation, the
+// surviving ranks would try to reach the lost ranks, and would fail.
 func (j *job) awaitRoom(lost []*rank, who string) error {
 	if j.homeless.late == nil {
 		next := bootstrap.Next{Cause: lost[0].how()}

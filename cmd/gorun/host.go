@@ -39,7 +39,7 @@ type host struct {
 	command  *exec.Cmd // nil for a pod, and if another host runs the command
 	process  *session  // of command
 	begun    bool      // the command was started, or the agent of the pod has connected
-	out      *os.File  // the agent's standard output
+	out      *os.File  // the agent's standard output; for a pod, the connection
 	deliver  *os.File  // the writing end of out, if another host runs the command
 	in       io.WriteCloser
 	conn     *link.Conn
@@ -247,7 +247,7 @@ func (h *host) ending(err error) string {
 	}
 }
 
-// noAnswer returns an error that explains why the agent did not start, with a remedy.
+// noAnswer returns an error that explains why the agent did not start or does not answer, with a remedy.
 func (h *host) noAnswer(err error) error {
 	if h.line == nil {
 		return &noAnswerError{fmt.Sprintf("host %s: its agent was lost before the job began: %s: see the log of the pod", h.name, h.ending(err))}

@@ -96,8 +96,8 @@ func TestAllBadHostsAreNamed(t *testing.T) {
 	}
 }
 
-// After the failure of one host gorun does not wait for slow hosts, because the job cannot start without the
-// failed host.
+// After the failure of one host, gorun waits for slow hosts only for failureDelay, because the job cannot start
+// without the failed host.
 func TestFailureEndsTheWaitForOthers(t *testing.T) {
 	for _, hosts := range []string{"slow,bad", "bad,slow", "good,slow,bad,d,e,f"} {
 		t.Run(hosts, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestFailureEndsTheWaitForOthers(t *testing.T) {
 	}
 }
 
-// With -v, gorun shows the text that the remote shell command writes to standard error. Without -v, gorun
-// does not show it if the job starts normally.
+// With -v, gorun shows the text that the remote shell command writes to standard error before the agent has
+// started. Without -v, gorun does not show it if the job starts normally.
 func TestRemarksOfTheCommandAreShownWhenTheyMatter(t *testing.T) {
 	chatty := script(t, "shift; echo 'authorized users only' >&2; exec \"$@\"")
 	got := gorun(t, nil, "-host", "a", "-rsh", chatty, "true")

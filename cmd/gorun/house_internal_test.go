@@ -113,7 +113,7 @@ func TestHostThatCannotStartARank(t *testing.T) {
 }
 
 // If the generation in which a rank would be started again does not begin, the rank has ended with its last
-// process. The loss of its host does not count it again.
+// process. The loss of its host does not count this end again.
 func TestGenerationThatDoesNotBegin(t *testing.T) {
 	j, a, _ := respawning(t)
 	r := j.ranks[0]
@@ -151,7 +151,7 @@ func TestSpareInAGenerationThatDoesNotBegin(t *testing.T) {
 	r.unmapRecord()
 }
 
-// The records of a lost host's ranks for gorun inspect do not delay the restart of these ranks.
+// Records for gorun inspect that arrive from a lost host do not delay the restart of its ranks.
 func TestInspectionDoesNotDelayARestart(t *testing.T) {
 	requireHeardOutAtOnce(t, func(h *host) { _ = h.seen(link.Encode(link.Seen{Number: 1})) })
 }
@@ -161,8 +161,8 @@ func TestAnswersDoNotDelayARestart(t *testing.T) {
 	requireHeardOutAtOnce(t, func(h *host) { _ = h.take(link.KindRenewed, link.Encode(link.Renewed{})) })
 }
 
-// requireHeardOutAtOnce requires that heardOut does not wait for a lost host whose last frame is handled by take, as
-// listen does it.
+// requireHeardOutAtOnce requires that heardOut does not wait for a lost host. take handles the last frame of the
+// host, as listen does.
 func requireHeardOutAtOnce(t *testing.T, take func(h *host)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -61,8 +61,8 @@ func TestInterruptOfHostsThatAreOneNode(t *testing.T) {
 	require.NotContains(t, r.err.String(), "agent")
 }
 
-// A gorun that runs as process 1 of a PID namespace, too, is ended by a signal before its ranks run. The kernel discards
-// signals to such a process that it does not handle.
+// A signal before the ranks run also ends a gorun that runs as process 1 of a PID namespace. The kernel discards
+// the signals that such a process does not handle.
 func TestSignalsBeforeTheRanksOfANamespaceRun(t *testing.T) {
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
 		tools, scratch := t.TempDir(), t.TempDir()

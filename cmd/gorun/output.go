@@ -251,8 +251,8 @@ func (o *output) copy() {
 	}
 }
 
-// patience returns how long to wait for output, in milliseconds, or -1 if the wait has no limit. The wait
-// ends when an incomplete line is due or, after finish, at the deadline.
+// patience returns how long to wait for output, in milliseconds, or -1 if the wait has no limit. The wait ends when
+// an incomplete line is due or, after finish, at the deadline if no open source is read by an agent.
 func (o *output) patience(deadline time.Time) int {
 	wait := time.Duration(-1)
 	if !deadline.IsZero() && o.fed == 0 {

@@ -125,7 +125,7 @@ type noAnswerError struct{ text string }
 // Error implements error.
 func (e *noAnswerError) Error() string { return e.text }
 
-// joinPods makes this gorun an agent of the gorun in the first pod, and returns its exit code.
+// joinPods makes this gorun an agent of the gorun in the first pod, and returns the exit code of this gorun.
 func joinPods(o *options) int {
 	p := o.pods
 	secret, err := podSecret(p)
@@ -167,7 +167,7 @@ func reachPod(p *allocation.Pods, secret [32]byte, until time.Time) (*os.File, e
 	}
 }
 
-// knockOnce tries to connect to each address of the first pod, once.
+// knockOnce tries the addresses of the first pod one after the other, each once, until a connection is made.
 func knockOnce(ctx context.Context, p *allocation.Pods, secret [32]byte, until time.Time) (*os.File, error) {
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", p.Root)
 	if err != nil {

@@ -102,8 +102,8 @@ func (n *node) reap() {
 	for {
 		started := n.children.count()
 		// awaitChild leaves the process a zombie. Until the zombie is reaped, its ID cannot be the ID of
-		// another process or process group. For this reason, the lookup and the kill below refer to this
-		// process.
+		// another process or process group. For this reason, the lookup and the kill below refer to the process
+		// that has ended.
 		pid, errno := awaitChild()
 		if errno == unix.EINTR {
 			continue

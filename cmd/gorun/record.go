@@ -18,8 +18,9 @@ import (
 const lastOperations = 4
 
 // mapRecord maps the memory of the rank's flight recorder in the present generation, so that gorun can read it when
-// the rank cannot answer any more. A copy of the record of the earlier generation stands for it until the rank enters
-// the present one. If the mapping fails, the rank still runs, and gorun cannot read its recorder.
+// the rank cannot answer any more. Until the rank enters the present generation, a copy of the record of the
+// earlier generation stands for the new record. If the mapping fails, the rank still runs, and gorun cannot read
+// its recorder.
 func (s *spawner) mapRecord(r *rank) {
 	former := bytes.Clone(r.recordBytes())
 	r.unmapRecord()

@@ -110,7 +110,8 @@ func pronoun(lost []*rank) string {
 	return "they are"
 }
 
-// moved returns the names of the hosts of those ranks that are started again on a different host.
+// moved returns a text with the hosts of those ranks that are started again on a different host, or "" if there are
+// none.
 func moved(lost []*rank) string {
 	var names []string
 	for _, r := range lost {
@@ -227,7 +228,7 @@ func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.
 	return errors.Join(err, s.unshare())
 }
 
-// presentAll presents those of the lost ranks that renew has started.
+// presentAll presents those of the lost ranks to which renew has given a process.
 func (s *spawner) presentAll(lost []*rank) error {
 	var err error
 	for _, r := range lost {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kill ends all processes of a command's session. After the session is closed, kill does not kill another
-// process whose pidfd has the same descriptor number.
+// kill ends all processes in the process group of the process that leads a command's session. After the session is
+// closed, kill does not kill another process whose pidfd has the same descriptor number.
 func TestSessionOfACommand(t *testing.T) {
 	c := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
 	out, err := c.StdoutPipe()

@@ -267,7 +267,7 @@ func (j *job) ask() int {
 	return j.watch.reports
 }
 
-// reported handles the report of a rank. The reports that arrive during the wait are printed together, by dumpEnded.
+// reported handles the report of a rank. Reports that arrive during the wait are kept until dumpEnded is called.
 func (j *job) reported(r *rank, question int, text string) {
 	if question != j.watch.question || r.asked != question || r.answered == question {
 		// The report is for an earlier request, or the second report for this request. Or the rank was not asked: a

@@ -9,8 +9,8 @@ import (
 
 // causeDelay is how long gorun waits for the end of a named rank. A rank is named if another rank has
 // reported the loss of that rank as the reason for its own end. The report can arrive before gorun learns
-// that the named rank has ended, for two reasons. The kernel closes the connections of a process before its parent can reap it.
-// The reports of two agents are not ordered.
+// that the named rank has ended, for two reasons. The kernel closes the connections of a process before its parent
+// can reap it. The reports of two agents are not ordered.
 const causeDelay = 2 * time.Second
 
 // suspense is the state of a job while gorun waits for the end of a named rank (see causeDelay). Meanwhile

@@ -137,8 +137,8 @@ func (j *job) greetAll(hosts []*host) error {
 }
 
 // frames is the queue of the frames of an agent that have arrived and that the launcher has not handled yet.
-// While the launcher waits for frames of other agents, it takes no frames from this queue. The windows of the protocol bound
-// the queue. In an agent, inbox has such a queue of frames with files.
+// While the launcher waits for frames of other agents, it takes no frames from this queue. The windows of the
+// protocol bound the queue. In an agent, inbox has such a queue of frames with files.
 type frames struct {
 	mu   sync.Mutex // guards what follows
 	more *sync.Cond

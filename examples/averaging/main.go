@@ -46,8 +46,8 @@ type trainer struct {
 	report chan<- *trainer
 }
 
-// question asks a trainer how many questions the trainer has received so far. A goroutine outside the actors
-// sends questions during the steps.
+// question asks a trainer how many questions the trainer has received so far. After the start of the steps, the
+// function run sends a question to the first trainer of its rank.
 type question struct{}
 
 // Receive implements actor.Actor.

@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// search finds the smallest vertex of each component by a search from every vertex.
+// search returns, for each vertex, the smallest vertex of its component. It searches from each vertex, in ascending
+// order, that no earlier search has reached.
 func search(graph map[int][]int) map[int]int {
 	both := map[int][]int{}
 	for v, to := range graph {

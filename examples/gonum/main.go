@@ -77,7 +77,8 @@ func deal(c *runtime.Comm, rows, cols int) (*mat.Dense, error) {
 	return mine, nil
 }
 
-// part returns a part of m. The part begins at row i and column k, and has rows rows and cols columns.
+// part returns a part of m, which begins at row i and column k. rows is the number of rows of the part, cols
+// the number of its columns.
 func part(m *mat.Dense, i, rows, k, cols int) *mat.Dense {
 	return m.Slice(i, i+rows, k, k+cols).(*mat.Dense)
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // TestSlowLink runs the example on two hosts with a plate whose halos have 2 MiB. Long sequences of cells
-// have the same temperature, so that the halos can be compressed. With GORUN_SOAK=1, the test prints the time
-// that compression saves on a link of 1 Gbit/s with a round trip of 20 ms.
+// have the same temperature, so that the halos can be compressed. The test logs the run times without and with
+// compression. With GORUN_SOAK=1, the link has 1 Gbit/s and a round trip of 20 ms.
 func TestSlowLink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a slow link")

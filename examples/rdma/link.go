@@ -153,5 +153,5 @@ func pattern(n, round uint32) []byte {
 	return text
 }
 
-// shown returns the beginning of a pattern for printing, which has at most 32 bytes.
+// shown returns the beginning of a pattern, at most 32 bytes, for printing.
 func shown(pattern []byte) []byte { return pattern[:min(len(pattern)-1, 32)] }

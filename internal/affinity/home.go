@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Home is the processor of a rank on a node with more ranks than processors. Consecutive ranks have the same
-// processor, as with gorun -bind-to core. Home does not bind the rank. If a yield of a thread lets another process run
-// on the thread's present processor, Home may move the thread to the rank's processor. Afterwards the kernel may move
-// the thread again, for example if the rank computes and another processor is idle.
+// Home is the processor of a rank on a node with more ranks than processors. Ranks with the same processor have
+// consecutive numbers, as with gorun -bind-to core. Home does not bind the rank. If a yield of a thread lets another
+// process run on the thread's present processor, Home may move the thread to the rank's processor. Afterwards the
+// kernel may move the thread again, for example if the rank computes and another processor is idle.
 type Home struct {
 	index      int // of the rank's processor among the processors of the node
 	processors int // number of processors of the node
@@ -20,7 +20,7 @@ type Home struct {
 const noProcessor = -1
 
 const (
-	// One of yieldsPerLook yields is timed. A yield to another process and back takes 1 us or more, so that a rank
+	// One of yieldsPerLook yields is timed. A yield to another process and back takes 1 us or more. Therefore a rank
 	// waits for 30 us or more before it moves.
 	yieldsPerLook = 32
 	// yieldedLong is the shortest duration of a yield that has let another process run (ADR 63).

@@ -47,7 +47,7 @@ type Operation struct {
 	Changed time.Time `json:"changed"`
 	// Site is the line of the program that called the operation. Caller is the line that called the function
 	// of Site. Each is "" if it is not recorded. For an operation on a message, both are recorded only if a
-	// goroutine has slept while it waited for the operation.
+	// goroutine has slept or was parked while it waited for the operation.
 	Site   string `json:"site,omitempty"`
 	Caller string `json:"caller,omitempty"`
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// AllIn reports whether exactly n goroutines are in one of several functions, and whether every other
-// goroutine of the program
+// AllIn reports whether two conditions hold: exactly n goroutines are in one of several functions, and every
+// other goroutine of the program
 //   - waits for ever,
 //   - is in sync.WaitGroup.Wait, which returns only when other goroutines of the program have called Done, or
 //   - waits for an actor: for its answer, or for room in its mailbox.
@@ -16,7 +16,7 @@ import (
 // out an operation of package collectives.
 //
 // AllIn returns false if a goroutine of the program sleeps, computes, reads, or waits for a lock or a channel.
-// Such a goroutine may continue. It also returns false if it cannot parse the text. A function of
+// Such a goroutine may continue. AllIn also returns false if it cannot parse the text. A function of
 // time.AfterFunc that has not run yet is not in the text. Timers returns such functions.
 func AllIn(text string, n int, functions ...string) bool {
 	all, ok := Parse(text)
@@ -63,7 +63,7 @@ func (s *Stack) runsActor() bool {
 
 // serves reports whether the goroutine works for the program without belonging to it. Such a goroutine was
 // started by gorun, protoactor, Go's runtime or the standard library's handling of signals. The name of each
-// function on its stack begins with a prefix from servants or standard. It does not run an actor.
+// function on its stack begins with a prefix from servants or standard. The goroutine does not run an actor.
 func (s *Stack) serves() bool {
 	if !isServant(s.Creator) || s.runsActor() {
 		return false

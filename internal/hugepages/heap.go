@@ -44,7 +44,7 @@ func PreferHeap() {
 
 // heapChunks returns the addresses of the chunks from which Go takes the next slices of several lengths. Go gives
 // a slice the first gap of the heap that is long enough. If there is no such gap, the heap grows by a chunk. Slices
-// of less than 128 KiB come from gaps that Go keeps for each of its processors (P), so that heapChunks may miss the
+// of less than 128 KiB come from gaps that Go keeps for each of its processors (P). Therefore heapChunks may miss the
 // chunk of another P.
 func heapChunks() []uintptr {
 	var chunks []uintptr

@@ -14,8 +14,8 @@ import (
 // held keeps the slices of a test in the heap.
 var held [][]byte
 
-// TestPrepareUsedHeap checks that slices which exist already move to huge pages and keep their contents. It
-// is the first test of this file, because their memory would already be in huge pages after the others.
+// TestPrepareUsedHeap checks that slices which exist already move to huge pages and keep their contents. It is
+// the first test of this file: after the other tests, the memory of these slices would already be in huge pages.
 func TestPrepareUsedHeap(t *testing.T) {
 	keepHeap(t)
 	if err := hugepages.Collapse(at(used(mapped(t, 1))), block); err != nil {

@@ -36,7 +36,7 @@ func TestLogDoesNotWait(t *testing.T) {
 		require.Equal(t, fmt.Sprint(n), <-lines)
 	}
 	j.Log("later")
-	// At some time the writer may hold one line, so that the journal has room for one more
+	// At some time the writer may hold one line. The journal then has room for one more
 	// waiting line.
 	next, kept := 30, 30
 	for line := <-lines; line != "later"; line = <-lines {

@@ -128,9 +128,9 @@
 // # Death
 //
 // Supervision is local to a rank, with all of protoactor's strategies; watching works between ranks. When a
-// rank is lost, every watcher of one of its actors gets one Terminated with the reason AddressTerminated. An
-// actor that watches an actor of another rank, and then a later actor with the same PID before the Terminated
-// for the first one has come, gets this Terminated and none for the later actor. Every unanswered
+// rank is lost, every watcher of one of its actors gets one Terminated with the reason AddressTerminated.
+// Suppose that an actor watches an actor of another rank, which ends. If the watcher begins to watch a later
+// actor with the same PID before this Terminated has come, it gets no Terminated for the later actor. Every unanswered
 // RequestFuture to a lost rank ends with actor.ErrDeadLetter, whether the request was handled or not. The
 // *DeadLetter names the lost rank. The rank of a request is the rank to which the request was sent, directly
 // or through an actor or a router of the requester's own rank. An actor of that rank may forward the request

@@ -17,7 +17,8 @@ var (
 	ErrRoute = errors.New("the router has no receiver for the message")
 	// ErrUnknownActor is the reason if no actor of that name was spawned within Config.Patience.
 	ErrUnknownActor = errors.New("no actor of that name appeared")
-	// ErrStopped is the reason if the actor stopped before it received the message.
+	// ErrStopped is the reason if the actor stopped before it received the message, or if the addressee is a
+	// router whose receivers have all ended.
 	ErrStopped = errors.New("the actor has stopped")
 	// ErrMailboxFull is the reason if the message has to wait for space in the receiver's mailbox, or for credit of
 	// a receiver at another rank, and the sender's outbox has no space for it. It is also the reason if the messages

@@ -50,7 +50,7 @@ func NameRequest(what int, name, address, id string, keeper int) any {
 	return nameRequest{what, name, address, id, keeper}
 }
 
-// NameAnswer is the answer to a NameRequest.
+// NameAnswer returns an answer to a NameRequest.
 func NameAnswer(name, address, id string, refused bool) any {
 	return nameAnswer{name, address, id, refused}
 }
@@ -64,8 +64,8 @@ func Holding(claimed uint64) any { return holding{Claimed: claimed} }
 // NamesID is the ID of the names actor of each rank, which stores the names that its rank keeps.
 const NamesID = namesID
 
-// NameFind and NameRemove are values of the field What of a request: they look up and remove a name. NameEnd
-// is the first invalid value.
+// NameFind, NameRemove and NameEnd are values of the field What of a request. NameFind looks up a name, NameRemove
+// removes it, and NameEnd is the first invalid value.
 const (
 	NameFind   = nameFind
 	NameRemove = nameRemove

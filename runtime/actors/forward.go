@@ -41,7 +41,8 @@ func (s *System) mailboxOf(pid *actor.PID) *mailbox {
 }
 
 // probedForwarder handles a probe that has reached a forwarder. An actor that waits for the forwarder may wait for
-// any of its receivers. So it may get a reprieve that it does not need, but a cycle through a receiver is found.
+// any of the forwarder's receivers at this rank. So the probe is passed to all of them: the actor may get a reprieve
+// that it does not need, but a cycle through one of these receivers is found.
 func (s *System) probedForwarder(p deadlock.Probe, f forwarder) {
 	for _, pid := range f.members() {
 		if m := s.mailboxOf(pid); m != nil {

@@ -226,7 +226,7 @@ func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head [
 	return nil
 }
 
-// parse does the work of address if the head contains more than a sender of the peer.
+// parse does the work of address for a head that does not consist of a sender of the peer alone.
 func (p *inbound) parse(a *arrival, head []byte) error {
 	h, err := codec.ParseHead(head)
 	if err != nil {
@@ -246,8 +246,8 @@ func (p *inbound) parse(a *arrival, head []byte) error {
 	return nil
 }
 
-// contents stores the undecoded message in the arrival. The delivery decodes it without the engine's
-// lock.
+// contents stores the contents of a message in the arrival. A message of the program is stored undecoded: the
+// delivery decodes it without the engine's lock.
 func (p *inbound) contents(a *arrival, src *source, w engine.ActorMessage, kind int, body []byte) error {
 	switch kind {
 	case codec.KindUser, codec.KindLarge:

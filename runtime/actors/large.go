@@ -43,7 +43,7 @@ type pull struct {
 	over    bool  // the receive is complete, and end was called
 	lost    error // the reason why the message was not received
 	bad     error // the reason why the message cannot be decoded
-	// The arrival of the message waits in in.kept or, if in is nil, in the field arrival.
+	// The arrival of the message waits in the field kept of in or, if in is nil, in the field arrival.
 	in      *receiveStream
 	arrival arrival
 }

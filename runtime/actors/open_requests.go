@@ -38,7 +38,7 @@ type openRequest struct {
 type openRequests struct {
 	mu   sync.Mutex
 	all  []openRequest
-	room int // when all has this length, answered requests are removed
+	room int // when the field all has this length, answered requests are removed
 }
 
 // withdraw removes the openRequest of a message that was not sent, and returns err. If the

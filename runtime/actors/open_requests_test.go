@@ -161,7 +161,7 @@ func TestWaitingFuturesEndWithTheRank(t *testing.T) {
 	}
 }
 
-// TestFuturesRaceWithTheLoss lets many actors send requests to two ranks, one of which dies
+// TestFuturesRaceWithTheLoss lets several goroutines send requests to two ranks, one of which dies
 // meanwhile. Every request to the surviving rank must be answered, and every request to the lost
 // rank must end.
 func TestFuturesRaceWithTheLoss(t *testing.T) {

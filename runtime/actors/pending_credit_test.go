@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// TestCreditReturnsWhileAnActorIsAtWork checks that the credit of handled messages is returned to the
-// sender as soon as it is half of the window. The sender must not have to wait until the actor has
-// handled the last of these messages.
+// TestCreditReturnsWhileAnActorIsAtWork checks that the credit of the messages that an actor has
+// taken is returned to the sender as soon as it is half of the window. The sender must not have to
+// wait until the actor has handled the last of these messages.
 func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const length, overhead = 1000, 128

@@ -58,8 +58,8 @@ func (st *Store) disown(pid *actor.PID) {
 }
 
 // recover claims the key for an actor that is starting, and passes the newest snapshot to it. Before
-// that, recover makes sure that two ranks have the snapshot: this rank and its companion, which is
-// the rank that stores copies for this rank.
+// that, recover makes sure that this rank has the snapshot and, if any other rank lives, that the companion
+// of this rank has it, too. The companion is the rank that stores copies for this rank.
 func (st *Store) recover(c actor.ReceiverContext, key string) error {
 	st.mu.Lock()
 	s := st.system

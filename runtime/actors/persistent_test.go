@@ -61,8 +61,9 @@ func (a *account) Receive(c actor.Context) {
 	if !ok {
 		return
 	}
-	kill := a.kill[a.Total]
-	if kill != nil && a.Total%3 == 0 {
+	before := a.Total
+	kill := a.kill[before]
+	if kill != nil && before%3 == 0 {
 		kill()
 	}
 	if e.Number == a.Last[e.From]+1 {
@@ -77,7 +78,7 @@ func (a *account) Receive(c actor.Context) {
 			return
 		}
 	}
-	if kill != nil && a.Total%3 == 1 {
+	if kill != nil && before%3 == 1 {
 		kill()
 	}
 	// The clone is necessary, because an answer on the same rank is not copied.
@@ -326,7 +327,7 @@ func persistentAmong(w *runtime.World) error {
 	return meet(w.Comm(), 0, 1)
 }
 
-// persistentAgain starts the account at rank 1 in each generation. It kills rank 1 and other ranks.
+// persistentAgain starts the account at rank 1 in each generation. It kills rank 1 twice and then rank 2.
 // A survivor continues with the number after its last answered number. An account that has lost its
 // state would not accept this number.
 func persistentAgain(w *runtime.World) error {
@@ -341,7 +342,7 @@ func persistentAgain(w *runtime.World) error {
 		}
 		// The account reaches these totals only with entries of at least three ranks. So several
 		// ranks have got answers.
-		kills := []map[int]func(){{85: killPlace}, {124: killPlace}, nil, nil}
+		kills := []map[int]func(){{85: killPlace}, {125: killPlace}, nil, nil}
 		if w.Rank() == 1 {
 			if _, err := s.Spawn(newAccount(store, kills[w.Generation()]), "account"); err != nil {
 				return err

@@ -214,9 +214,9 @@ func batched(t *testing.T, s *actors.System, name string, mailbox actor.PropsOpt
 	require.NoError(t, err)
 }
 
-// TestMessageBatch checks that an actor gets the parts of a batch and then the batch itself, which may be a request, as
-// with a mailbox of protoactor: whether the batch is of the actor's rank or of another one, comes through a router, or
-// has waited for the actor. A batch whose GetMessages panics is a dead letter.
+// TestMessageBatch checks that an actor gets the parts of a batch and then the batch itself, as with a mailbox of
+// protoactor. The batch may be a request. It comes from the actor's rank or another one, comes through a router, or has
+// waited for the actor. A batch whose GetMessages panics is a dead letter.
 func TestMessageBatch(t *testing.T) {
 	local(t, 2, actors.Config{Patience: soon}, func(all []*actors.System) {
 		s := all[0]

@@ -25,7 +25,7 @@ type receiveStream struct {
 	// settling is 0 until the sender first requests a report. From then on it is settlingBit plus the
 	// value of returned at which the last requested report is due.
 	settling atomic.Uint64
-	// existed is true if the actor exists or has existed.
+	// existed is true if a message of the stream has found the actor, which therefore exists or has existed.
 	existed atomic.Bool
 	// unknown is true if messages of the stream have waited for the actor until Config.Patience had passed.
 	unknown atomic.Bool

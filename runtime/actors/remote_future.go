@@ -67,7 +67,7 @@ func isActor(p actor.Process) bool {
 // accepts the first one. An answer is addressed by name and needs no credit. futureProcess has no stream of its
 // own; the answer is sent through the nameless remote of the rank (see namelessOf). A PID whose address names
 // no rank, or another generation of the job, also has a futureProcess. In this case the field err is the
-// reason, and all messages to the PID become dead letters.
+// reason, and all messages of the program to the PID become dead letters.
 type futureProcess struct {
 	s    *System
 	rank int

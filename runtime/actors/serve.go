@@ -12,8 +12,8 @@ import (
 )
 
 // work delivers the arrivals and executes deferred tasks (deferredTask). The field next may then hold an
-// actor of a worker. If no other actor of a worker and no other goroutine may have become runnable, the
-// serving goroutine leaves Serve to run the actor in next.
+// actor that runs on workers. If nothing else has become runnable, neither another such actor nor a
+// goroutine, the serving goroutine leaves Serve to run the actor in next.
 func (p *inbound) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()

@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// TestSnapshotsOfActorsThatEnd loses, one after the other, the rank of an actor, which in one case has ended before,
-// and the rank that keeps the copy of its snapshot. A later actor with the same key must get the snapshot, because
-// another rank has got a copy in between.
+// TestSnapshotsOfActorsThatEnd loses two ranks, in either order: the rank of an actor, and the rank that keeps the copy
+// of the actor's snapshot. In one case the actor has ended before. A later actor with the same key must get the
+// snapshot, because another rank has got a copy in between.
 func TestSnapshotsOfActorsThatEnd(t *testing.T) {
 	// A rank that is declared lost continues to run, and could still write to shared memory.
 	overNetwork(t)

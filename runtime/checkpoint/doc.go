@@ -25,8 +25,8 @@
 //	})
 //
 // A Store lives as long as its process, so it outlives the Worlds of runtime.World.Resume. When the job ends, the
-// copies in memory are lost, also those of a Save in the last step. Only the files in Config.Directory remain. It has two
-// generations of copies. Save replaces the older generation, so that the newer generation remains if
+// copies in memory are lost, also those of a Save in the last step. Only the files in Config.Directory remain. A Store
+// has two generations of copies. Save replaces the older generation, so that the newer generation remains if
 // a rank is lost during the Save. Save returns nil when all ranks have stored their copies. Restore
 // uses the newest checkpoint that exists for all ranks. A rank whose process was started again
 // receives its own copy from its keeper, and receives again the copy that it keeps for another rank.

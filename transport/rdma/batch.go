@@ -32,7 +32,7 @@ type batches struct {
 	// held is true if there are open frames, or work requests that the adapters hold back. The
 	// method begin posts the frames and begins the requests. beginning is true while begin runs.
 	held, beginning bool
-	// armed is true while the rank is armed, so that the rank may sleep. rung is true if the rank
+	// armed is true while the rank is armed. Then the rank may sleep. rung is true if the rank
 	// was rung for an open frame since the last call of begin.
 	armed, rung bool
 	// timer calls begin, in case no Poll has called begin earlier. running is true while the timer runs.
@@ -99,7 +99,7 @@ func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, p.t.now() 
 
 // openBatch makes the frame in buffer b the open frame. The argument length is the number of bytes
 // that the frame has so far. The caller ensures that the flow has a free slot. Outside of a Poll,
-// openBatch rings an armed rank and starts the timer.
+// openBatch rings this rank if it is armed, and starts the timer if it does not run yet.
 func (p *endpoint) openBatch(b buffer, length int) {
 	c := &p.t.batches
 	p.batch.sequence, p.batch.open = p.flow.Take()

@@ -109,8 +109,8 @@ func (t *Transport) owns(l Location) bool {
 }
 
 // reasons returns a text that says why the adapters that are preferred to the adapter in use are
-// not used, and why adapters could not be opened. The argument trials maps each rail to the result
-// of the attempts to connect on it.
+// not used, and why adapters could not be opened. The argument trials maps the number of a rail to a text
+// about a failed request, a lost connection or a failed look on the rail.
 func (t *Transport) reasons(used *rail, peer []Location, trials map[uint8]string) string {
 	s := ""
 	for _, r := range t.rails {

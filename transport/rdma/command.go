@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// commands are functions by which actors and other goroutines pass their decisions to Poll. Poll
-// calls them in order, under the engine's lock.
+// commands is the queue of the functions by which actors and other goroutines pass their decisions
+// to Poll. Poll calls these functions in order, under the engine's lock.
 type commands struct {
 	// news reports whether list is not empty.
 	news atomic.Bool

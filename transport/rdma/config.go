@@ -11,7 +11,8 @@ import (
 )
 
 // Config is the identity of a rank, its addresses, and its time limits. Rank, Size, Rails, Secret,
-// Lookup and Sleeper are required. A duration or number of 0 means the default.
+// Lookup and Sleeper are required. In the optional fields except Incarnation and Idle, a duration or
+// number of 0 means the default.
 type Config struct {
 	// Rank is the number of this rank, in [0, Size). Incarnation is the number of times that the
 	// rank has been started before.
@@ -51,8 +52,8 @@ type Config struct {
 	// is not used if registrations pin nothing.
 	Arena transport.Arena
 	// CopyBelow is a length in bytes. If registrations pin pages, the bytes of a shorter Get, Put or
-	// exposure for reading outside of the arena are copied through registered memory. 0 means that the
-	// length is measured. A negative number means that bytes are copied only if their memory cannot be
+	// exposure for reading outside of the arena are usually copied through registered memory. 0 means that
+	// the length is measured. A negative number means that bytes are copied only if their memory cannot be
 	// registered.
 	CopyBelow int
 
@@ -62,8 +63,8 @@ type Config struct {
 	Slot int
 	// ReadsIn (IRD) and ReadsOut (ORD) are the numbers of RDMA Reads that a connection serves and
 	// issues at a time. The default, which is also the maximum, is 16, or 8 if the job has more
-	// than 129 ranks. Both numbers are reduced to what the adapter supports. NoReads sets both to 0,
-	// so that bytes are transferred by Write.
+	// than 129 ranks. Both numbers are reduced to what the adapter supports. NoReads sets both to 0.
+	// Then bytes are transferred by Write.
 	ReadsIn, ReadsOut int
 	NoReads           bool
 	// NoCRC reports whether this side can do without checksums if they are optional in the
@@ -78,8 +79,8 @@ type Config struct {
 	// Config. Attempt is the maximum duration of a connection request (default 5 s), and at most GiveUp.
 	// Confirm is the time that an accepted connection may stay without its first message (5 s).
 	// Goodbye is the maximum duration of an orderly end (2 s). RetryMin and RetryMax (5 ms
-	// and 1 s) define the pause between attempts: half of it is random, so that the first pause is
-	// at least RetryMin/2. Some answers of the peer cause a pause longer than RetryMax. GiveUp is the
+	// and 1 s) define the pause between attempts. Half of it is random. Therefore the first pause may be
+	// as short as RetryMin/2. Some answers of the peer cause a pause longer than RetryMax. GiveUp is the
 	// time for which new attempts are made after a connection was wanted (30 s).
 	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
 	// Absence is the field of package peering's Config (2 s). It is the time for which connections

@@ -41,7 +41,7 @@ type connector struct {
 	comeback comeback
 	// seen is the newest look of the peer.
 	seen looks
-	// side is the side connection that this rank has requested, until it is established.
+	// side is the side connection that this rank has requested, until it is established or has failed.
 	side *link
 }
 
@@ -178,8 +178,8 @@ func resortOf(list []candidate) uint8 {
 	return last
 }
 
-// trials returns, by rail, a text about the result of the last request on the rail, or about the last
-// loss of a connection on the rail.
+// trials returns, by rail, a text about the last failed request on the rail, or about a lost connection
+// or a failed look on the rail.
 func (a *connector) trials() map[uint8]string {
 	says := map[uint8]string{}
 	for rails, lost := range a.losses {

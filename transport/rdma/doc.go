@@ -61,7 +61,7 @@
 // # Bulk
 //
 //	Get       Reads of at most 1 MiB, as many at a time as negotiated (ORD); the Gets
-//	          to one peer take turns
+//	          from one peer take turns
 //	Put       Writes, followed by a marker message; the acknowledgement of the marker
 //	          confirms that the bytes are placed (RFC 5040 section 5.5: the completion of
 //	          a Write does not confirm this)
@@ -82,8 +82,8 @@
 //
 // # Waiting
 //
-// Arm arms the completion queue of each rail. If the rank is alone on its node and has one rail, the goroutine of the
-// rank that sleeps then waits in the kernel (doze.go). Otherwise a goroutine of each adapter waits in the kernel,
+// Arm arms the completion queue of each rail. If the rank is alone on its node and has one rail, the rank's own
+// sleeping goroutine then waits in the kernel (doze.go). Otherwise a goroutine of each adapter waits in the kernel,
 // and rings the Sleeper when something has arrived. In both cases a sleeping rank serves its peers' Reads. If
 // shared memory is polled, too (Config.Companion), Poll polls the first rail less often while no message
 // arrives; see pace.go.

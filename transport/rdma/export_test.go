@@ -63,8 +63,8 @@ func (t *Transport) HoldBatches() {
 	t.batches.within, t.batches.running = 1<<62, true
 }
 
-// Bounces returns how many bounce buffers are in use, and how many operations and exposures have been copied
-// through bounce buffers.
+// Bounces returns how many pieces (type bounces) are in use, and how many operations and exposures have been copied
+// through pieces.
 func (t *Transport) Bounces() (lent, copied int) {
 	r := t.rails[0].registered
 	return r.bounces.total - len(r.bounces.free), r.counts.copied
@@ -92,8 +92,8 @@ func (t *Transport) StripeSmall(above, trial int) {
 	t.stripe = stripeConfig{above: above, chunk: max(above/2, 1), trial: trial}
 }
 
-// Striped returns how many bytes of transfers to a peer have moved on side connections, and whether there is a
-// side connection now.
+// Striped returns how many bytes of this rank's Gets and Puts with a peer have moved on side connections, and
+// whether there is a side connection now.
 func (t *Transport) Striped(peer int) (bytes int, up bool) {
 	p := t.peers[peer]
 	if p == nil || p.side.judge == nil {

@@ -24,9 +24,9 @@ type scissors struct {
 	opened       uint64
 	// events delivers events of the adapters, such as EventPortDown.
 	events chan provider.Event
-	// grants, if not 0, limits the MaxRequests that a queue pair is granted.
+	// grants, if not 0, is the MaxRequests that each queue pair is granted.
 	grants int
-	// full, if not nil, says whether no queue pair can be made.
+	// full, if not nil, says whether NewQueuePair fails.
 	full *atomic.Bool
 }
 

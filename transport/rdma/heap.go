@@ -151,7 +151,7 @@ func (p *pinned) watch() {
 	goruntime.AddCleanup(new(sentinel), func(p *pinned) { p.collected() }, p)
 }
 
-// sentinel is an object to which nothing refers, so that the next collection frees it. Its size
+// sentinel is an object to which nothing refers, which is why the next collection frees it. Its size
 // ensures that the runtime does not put it into a block of memory with other objects.
 type sentinel [64]byte
 

@@ -67,8 +67,8 @@ func TestOnHeap(t *testing.T) {
 	goruntime.GC() // so that no object stays pinned
 }
 
-// TestHeapStaysRegistered checks that heap memory that an operation uses a second time stays registered, so that
-// each part of this memory is registered, too. Memory that an operation has used once does not stay registered.
+// TestHeapStaysRegistered checks that heap memory that an operation uses a second time stays registered. Then each
+// part of this memory is registered, too. Memory that an operation has used once does not stay registered.
 func TestHeapStaysRegistered(t *testing.T) {
 	withoutCollections(t)
 	r := newHeapStore(t, 64<<20)
@@ -265,8 +265,8 @@ func TestNoPieceGoesInVain(t *testing.T) {
 	require.NoError(t, full.give(g))
 }
 
-// TestNothingStaysAfterClose checks that Close forgets all registrations of its adapter, and that a collection
-// after Close ends no registration of that adapter.
+// TestNothingStaysAfterClose checks that registrations.close forgets all registrations of its rail, and that a later
+// collection deregisters no memory of this rail.
 func TestNothingStaysAfterClose(t *testing.T) {
 	withoutCollections(t)
 	stores := newStores(t, 2, 1, 64<<20)

@@ -70,9 +70,9 @@ func (s *countingSleeper) Ring() {
 	s.ChannelSleeper.Ring()
 }
 
-// TestArmWhileACommandArrives marks a peer down from another goroutine's point of view: while Arm asks the adapter for
-// progress. The test checks that the Sleeper is rung, and that the adapter is armed if and only if Arm returns true. The
-// end of an armed adapter rings the Sleeper.
+// TestArmWhileACommandArrives marks a peer down while Arm asks the adapter for progress, as another goroutine could do.
+// The test checks that the Sleeper is rung, and that the adapter is armed if and only if Arm returns true. The test
+// finds out whether the adapter is armed by closing it: the end of an armed adapter rings the Sleeper.
 func TestArmWhileACommandArrives(t *testing.T) {
 	places := memory(verbstest.StyleInfiniBand, 1)
 	p := &nosy{Provider: places[0].provider}

@@ -57,9 +57,9 @@ type link struct {
 	window   int // receives that the link has from the pool, without the reserved receives
 	control  buffer
 	updates  int
-	// frames is the number of Sends without a known completion at which no further eager frame is
-	// posted. Control frames are posted nevertheless. posted is the number of Sends that were posted. done
-	// is the number of posted Sends that are known to be complete.
+	// frames is a limit: while frames or more posted Sends are not known to be complete, no further eager
+	// frame is posted. Control frames are posted nevertheless. posted is the number of Sends that were
+	// posted. done is the number of posted Sends that are known to be complete.
 	frames       uint32
 	posted, done uint32
 	used         bool      // the link was put in use
@@ -162,8 +162,8 @@ func (t *Transport) dial(l *link) {
 		l.offer.Purpose = l.purpose
 		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, newNonce()
 		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
-		// ConnectSameProvider is correct, because the job distributes the addresses, and all its
-		// ranks use the same provider.
+		// ConnectSameProvider is correct, because the job distributes the addresses, and all ranks
+		// use the same provider in a fabric.
 		err = l.endpoint.Connect(zoned(l.remote, l.rail.location().Address.Addr().Zone()), verbs.ConnectOptions{Timeout: l.timeout, Flags: verbs.ConnectSameProvider, Param: &verbs.ConnParam{
 			PrivateData: l.offered, ResponderResources: l.offer.Depths.IRD, InitiatorDepth: l.offer.Depths.ORD,
 			RetryCount: retries, RNRRetryCount: retries,

@@ -37,9 +37,9 @@ func TestPortDown(t *testing.T) {
 	require.Equal(t, 1, log.count("adapter 10.0.0.1: its port is down"))
 }
 
-// TestAllPortsDown has the ports of all adapters of a rank go down, and that of the adapter come up that went down
-// first. The test checks that the last connection is kept, because it may survive, and that the ranks leave its adapter
-// as soon as the other one works.
+// TestAllPortsDown has the ports of all adapters of a rank go down. Then the port that went down first comes up again.
+// The test checks that the last connection is kept, because it may survive, and that the ranks leave its adapter as
+// soon as the other adapter works.
 func TestAllPortsDown(t *testing.T) {
 	for name, last := range map[string]int{"the first last": 0, "the second last": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -277,7 +277,8 @@ func TestChoiceOfTheRail(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := &rails{first: memory(verbstest.StyleInfiniBand, 2), second: memory(verbstest.StyleIWARP, 2)}
 			ranks := newWorld(t, r.first, func(config *rdma.Config) {
-				// An attempt has patience: on a busy machine, a shorter one on a rail that works could fail.
+				// The timeout of an attempt is long (patience). With a short timeout, an attempt on a rail that
+				// works could fail on a busy machine.
 				config.Attempt, config.Confirm, config.GiveUp, config.RetryMin = patience, patience, patience, time.Millisecond
 				r.config(config)
 				c.change(config)

@@ -144,7 +144,7 @@ func TestRailsShareThePinnedMemory(t *testing.T) {
 	_, err := stores[0].alone(make([]byte, 1), verbs.AccessLocalWrite)
 	require.Error(t, err)
 	require.Empty(t, stores[1].lasting)
-	// A chunk that the other rail has registered is not discarded, because it is in use.
+	// Discard also deregisters a chunk that only the other rail has registered, if nothing uses the chunk.
 	use(1, 4)
 	stores[0].arena, stores[1].arena = nil, nil
 	a := &pinnedArena{&discarded{}, stores[0].pool}
@@ -242,9 +242,9 @@ func (s *scarce) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion
 	return s.registrar.Register(data, access)
 }
 
-// TestExposuresLeavePieces checks that exposures take at most half of the bounce buffers, so that the other half
-// is left for operations, however few can be registered. The test also checks that a failed registration is not
-// tried again at each use.
+// TestExposuresLeavePieces checks that exposures take at most half of the pieces (type bounces), however few pieces can
+// be registered. The other half is left for operations. The test also checks that a failed registration is not tried
+// again at each use.
 func TestExposuresLeavePieces(t *testing.T) {
 	for _, c := range []struct{ room, total, refused int }{
 		{1, bouncesAtOnce, 1},
@@ -278,8 +278,8 @@ func TestExposuresLeavePieces(t *testing.T) {
 	}
 }
 
-// TestPiecesEvict checks that an unused part of the arena is evicted when there is no room to register bounce
-// buffers.
+// TestPiecesEvict checks that an unused part of the arena is evicted when there is no room to register pieces (type
+// bounces).
 func TestPiecesEvict(t *testing.T) {
 	r := newStore(t, 1, 2*arenaChunk)
 	domain := &scarce{registrar: r.domain, room: 1}

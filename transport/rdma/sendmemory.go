@@ -17,8 +17,8 @@ const (
 	// a time.
 	sendChunk = 64 << 10
 	// classes is the number of sizes of buffers: classSmall, classMiddle and slotDefault bytes, and the
-	// size of a receive. No size is larger than the size of a receive. From classSmall on, each size is at most 8.5 times
-	// the one before, so that a frame of 256 bytes or more takes a buffer of at most 8.5 times its length.
+	// size of a receive. No size is larger than the size of a receive. With the default receives, each size is at most
+	// 8.5 times the next smaller size. So a frame of 256 bytes or more takes a buffer of at most 8.5 times its length.
 	classes     = 4
 	classSmall  = 256
 	classMiddle = 2 << 10

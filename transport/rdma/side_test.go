@@ -185,8 +185,8 @@ func (deafDevice) Listen(provider.ServicePointConfig) (provider.ServicePoint, er
 }
 
 // TestNoSideWithoutTwoFabrics checks that transfers use one rail if the second adapters are in different
-// fabrics, if the second rail is TCP, or if the second adapter could not be prepared. Only in the first case a rank has
-// two adapters, of which Explain can say why they carry no stripes.
+// fabrics, if the second rail is TCP, or if the second adapter could not be prepared. Only in the first case does a
+// rank have two RDMA adapters. So only in this case can Explain say why they carry no stripes.
 func TestNoSideWithoutTwoFabrics(t *testing.T) {
 	for name, change := range map[string]func(c *rdma.Config){
 		"islands": func(c *rdma.Config) { c.Rails[1].Fabric = fmt.Sprint("island", c.Rank) },

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// TestDeclinedRequestsAreCounted checks which counter counts a refused request of a rank with a valid tag. Each
-// reason has its own counter.
+// TestDeclinedRequestsAreCounted checks which counter counts a refused request of a rank with a valid tag: Repeated,
+// Declined, or none. The counter depends on the reason of the refusal.
 func TestDeclinedRequestsAreCounted(t *testing.T) {
 	for reason, want := range map[negotiation.Reason][2]uint64{
 		negotiation.Duplicate:    {1, 0},

@@ -73,8 +73,8 @@ type Transport struct {
 	spareOperations spare[operation]
 
 	batch [pollBatch]verbs.Completion
-	// request is the Send that post reuses: its scatter/gather list is segments, and post sets the other
-	// fields.
+	// request is the Send that post reuses. New sets its operation, and segments as its scatter/gather
+	// list. post sets its ID, its flags and the segment.
 	request  verbs.WorkRequest
 	segments [1]verbs.Segment
 	// used is the receive of the last eager frame that was handled. The receive has not been posted again

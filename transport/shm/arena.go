@@ -21,7 +21,7 @@ func (a *arena) Size() int { return a.node.arenaSize() }
 // Bytes implements transport.Arena. If the ranks of the node are goroutines of one process, the arena
 // consists of chunks of 4 MiB. Bytes that cross the border of two chunks are contiguous only if these
 // chunks were allocated together. If they were not, Bytes allocates all chunks of the range together.
-// It then fails if a chunk that exists already lies only partly in the range.
+// Bytes then fails if a chunk that exists already lies only partly in the range.
 func (a *arena) Bytes(off, n int) ([]byte, error) {
 	if off < 0 {
 		return nil, fmt.Errorf("shm: arena bytes at %d: %w", off, errRange)

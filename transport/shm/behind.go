@@ -9,7 +9,7 @@ package shm
 // polls the ring again. Meanwhile the writer writes several records.
 
 // lagSteps is the number of steps of this wait. A step takes the 4 cycles of a multiplication and
-// an addition, so that the wait takes 0.24 us at 3 GHz. It is not measured by a clock,
+// an addition. Therefore the wait takes 0.24 us at 3 GHz. It is not measured by a clock,
 // because the clock does not advance in a bubble of testing/synctest.
 const lagSteps = 180
 

@@ -52,9 +52,9 @@ type bulkOp struct {
 	staged        bool
 	asked, pieces int
 	waiting       bool
-	// restart is true if direct copies were refused in the middle of the operation, so that the
-	// operation has to begin again. readDirectly is true if this rank has read bytes of a staged
-	// operation directly, so that the owner has not checked the key for these bytes.
+	// restart is true if the operation has to begin again, because direct copies were refused in the
+	// middle of it. readDirectly is true if this rank has read bytes of a staged operation directly.
+	// The owner has not checked the key for these bytes.
 	restart, readDirectly bool
 	// idle counts the steps in which this rank waited for the owner: in a staged operation, the
 	// consecutive steps without an answer. stalled is true if the owner seems to be stopped in the

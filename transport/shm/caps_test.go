@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// EagerBoth is not 0 only if a Get copies the data once between processes. Before the first
+// EagerBoth differs from 0 only if a Get copies the data once between processes. Before the first
 // message to the peer it is 0, because only this message finds out whether the peer has joined.
 func TestEagerBoth(t *testing.T) {
 	needsAlone(t)

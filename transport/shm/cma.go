@@ -32,7 +32,7 @@ type reach struct {
 	// for help again.
 	lonely bool
 	// skip is the number of Gets that this rank still makes without the peer before it asks the peer to
-	// take part again. aloof is the value with which skip begins. It grows with each Get in which this
+	// take part again. aloof is the value with which skip begins. aloof grows with each Get in which this
 	// rank asked the peer and the peer did not poll.
 	aloof, skip int
 	// ops counts the operations that have not completed.

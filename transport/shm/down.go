@@ -107,8 +107,8 @@ func (t *Transport) settle(h transport.Handler) int {
 	return events
 }
 
-// drained reports whether all messages that the peer had sent were handed over. An empty inbox holds none of them,
-// even if the tail, which peers can write, is beyond it.
+// drained reports whether all messages that the peer had sent were handed over. If the inbox is empty, it holds none of
+// them, whatever the value of its tail, which peers can write.
 func (t *Transport) drained(slot int) bool {
 	if r := t.lanes[slot]; r != nil && r.poll() != 0 {
 		return false

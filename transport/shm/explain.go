@@ -19,8 +19,8 @@ func (t *Transport) Known(peer int) bool {
 }
 
 // Explain returns one line of text that says how messages and bulk data go to a peer. If
-// process_vm_readv is not used, the text contains the reason. If no operation has yet probed
-// whether the peer's private memory can be read, Explain makes the probe.
+// process_vm_readv is not used, the text contains the reason. If the peer runs, and no operation has
+// yet probed whether the peer's private memory can be read, Explain makes the probe.
 func (t *Transport) Explain(peer int) string {
 	if err := t.Reach(peer); err != nil {
 		return err.Error()

@@ -14,8 +14,8 @@ import (
 // The node memory in use grows with the number of ranks, and not with the number of pairs of ranks. The test
 // measures 64 ranks and computes the numbers for 256 ranks. 256 ranks take less than 256 MiB, even if every
 // rank sends so many messages to every other rank that it requests a ring. This number does not include the
-// staging buffers. Staging buffers are touched only if a rank may not read the memory of another rank
-// (process_vm_readv is refused). With all staging buffers in use, 256 ranks take up to 279 MiB.
+// staging buffers. On a node of more than fewRanks ranks, staging buffers are touched only by Gets and Puts of
+// private memory that go through them. With all staging buffers in use, 256 ranks take up to 279 MiB.
 func TestMemoryOfManyRanks(t *testing.T) {
 	const ranks, each = 64, 40
 	fd := memory(t, ranks)

@@ -97,7 +97,7 @@ func (n *Node) span(rank, off, size int) []byte {
 	return n.mapped[start : start+int64(size) : start+int64(size)]
 }
 
-// control returns the control area of a rank without its staging buffers.
+// control returns the control area of a rank up to the staging buffers, which are not included.
 func (n *Node) control(rank int) segment {
 	if n.locals == nil {
 		return segmentOf(n.span(rank, 0, controlBytes))
@@ -147,7 +147,7 @@ func (n *Node) arenaBytes(rank int, off uint64, size int, create creation) ([]by
 	return n.span(rank, offArena+int(off), size), nil
 }
 
-// bell returns the Sleeper whose Ring wakes a rank.
+// bell returns the Sleeper whose Ring wakes a rank, unless the rank is alone (see aloneSleeper).
 func (n *Node) bell(rank int) transport.Sleeper {
 	if n.locals != nil {
 		return &n.locals[rank].bell

@@ -3,8 +3,8 @@ package shm
 import "unsafe"
 
 // segment is a piece of node memory, accessible as bytes and as words. Words that peers share
-// are accessed atomically. The bytes of a record are accessed without atomics, because the
-// record's word orders the accesses.
+// are accessed atomically. The bytes of a record are accessed without atomics, because the word
+// that publishes the record orders the accesses.
 type segment struct {
 	bytes []byte
 	words []uint64

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// If a rank cannot access the private memory of a peer, the peer copies for this rank. The
-// requesting rank has a few buffers in node memory, and a ticket for each buffer. It sends, in its
+// A peer copies for a rank if the rank cannot access the private memory of the peer, and in a piped Get (tuner.go).
+// The requesting rank has a few buffers in node memory, and a ticket for each buffer. It sends, in its
 // lane, a request for a piece of the operation. When the owner of the memory polls, it copies
 // between the buffer and its exposed memory, and then writes the ticket. With several pieces in
 // flight, both sides copy at the same time.
@@ -336,7 +336,7 @@ func addTo(b []byte, delta uint64) uint64 {
 	return atomic.AddUint64(w, delta) - delta
 }
 
-// withheld reports whether a lost peer may still write to a buffer, because it has taken the ticket of the buffer, has
+// withheld reports whether a lost peer may still access a buffer, because it has taken the ticket of the buffer, has
 // not answered and was not reaped.
 func (t *Transport) withheld(tk *ticket, k int) bool {
 	if tk.lost != nil && (t.reaped[tk.lost.slot] || atomic.LoadUint64(ticketWord(t.control, k)) != tk.sequence<<8|codeTaken) {

@@ -45,7 +45,7 @@ type Transport struct {
 	bell    transport.Sleeper
 	arena   arena
 
-	// fences is true while barriers do not work in this process, so that publishing needs a
+	// fences is true while barriers do not work in this process. Publishing then needs a
 	// fence. settled is true if barriers worked when Settle returned.
 	fences  bool
 	settled atomic.Bool
@@ -77,8 +77,8 @@ type Transport struct {
 	exposed *exposures
 	bulk    bulk
 	tuner   tuner
-	// traffic counts the bytes that Gets and Puts copy from and to this rank's private memory. An
-	// Expose counts as one copy of the exposed memory.
+	// traffic counts the bytes that direct Gets and Puts of this rank copy from and to its own
+	// buffers. An Expose counts as one copy of the exposed memory.
 	traffic hugepages.Traffic
 	// blocked holds the endpoints whose lane had no room.
 	blocked []*endpoint
@@ -279,7 +279,7 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 // a system call. Such a peer itself reports the end of its copy to the engine of this rank. If the
 // engine conceals the memory before this report, the peer may complete the system call that it has
 // begun, which moves at most pollBytes. The peer begins no further system call that writes to the
-// memory, unless the key lies beyond the listing, so that the peer cannot check it (see listed).
+// memory, unless the key lies beyond the listing. The peer cannot check such a key (see listed).
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)

@@ -183,7 +183,7 @@ func (op *bulkOp) contends() bool {
 		op.e.reach.direct && !op.e.t.lost(op.e.slot)
 }
 
-// stall notes that the owner has not continued its copy for idleTaken steps. It may be stopped, for an
-// unlimited time. The later operations, which may be on other peers, do not wait for it any longer, and
-// the time of the Get is not recorded.
+// stall notes that the owner has not continued its copy for idleTaken steps. The owner may be stopped, for
+// an unlimited time. The later operations, which may be on other peers, do not wait for this Get any longer,
+// and the time of the Get is not recorded.
 func (op *bulkOp) stall() { op.stalled, op.began = true, time.Time{} }

@@ -3,7 +3,7 @@ package transporttest
 import "github.com/gorun-hpc/gorun/transport"
 
 // lane is the bounded queue of messages from one rank to another. Slots are allocated when they are first
-// needed, and buffers are reused, so that after some time the lane allocates nothing.
+// needed, and buffers are reused. Therefore the lane allocates nothing after some time.
 type lane struct {
 	slots []slot
 	// head is the slot of the oldest message. count is the number of messages. bytes is the total length of

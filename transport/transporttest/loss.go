@@ -41,7 +41,8 @@ func (r *rig) loseBoth() {
 	r.pump("the losses", func() bool { return len(m.downs) == len(tellers) })
 }
 
-// testLoss makes rank 0 lose ranks 1 to 4, each by two methods of tellers in one of the possible orders.
+// testLoss makes rank 0 lose ranks 1 to 4, each by two calls of methods in tellers. Each of these ranks is lost by
+// another one of the four possible pairs of calls.
 func testLoss(r *rig) {
 	m := r.ranks[0]
 	const lost = 4

@@ -29,9 +29,9 @@ func New(limit time.Duration) *Condition {
 	return &Condition{limit: limit, probe: roundTrip, pause: 200 * time.Millisecond}
 }
 
-// During waits until the processors are near, and calls run. It repeats this, up to tries times, until the processors
-// are near after the call, too, or run returns true, which means that the run must not be repeated. An error wraps
-// ErrFar, or is the error of a probe or of the context. If all runs count, During only calls run once.
+// During waits until the processors are near, and calls run. It does this at most tries times. It ends when the
+// processors are near after a call, too, or when run returns true, which means that the run must not be repeated. An
+// error wraps ErrFar, or is the error of a probe or of the context. If all runs count, During only calls run once.
 func (d *Condition) During(ctx context.Context, run func() (over bool)) error {
 	if d.limit == 0 {
 		run()

@@ -175,9 +175,9 @@ func (f *flow) halo() error {
 	return f.shift(f.first, f.previous, last, f.next, luPrev)
 }
 
-// shift sends rows j and j+1 of every plane to one neighbour, whose rank is the argument to. It receives two
-// rows of every plane, beginning with the row that the argument other names, from the other neighbour, whose
-// rank is the argument from. If to is below 0, shift sends nothing. If from is below 0, it receives nothing.
+// shift sends rows j and j+1 of every plane to one neighbour, whose rank is the argument to. It receives, into
+// the rows numbered other and other+1 of every plane, two rows of the second neighbour, whose rank is the
+// argument from. If to is below 0, shift sends nothing. If from is below 0, it receives nothing.
 func (f *flow) shift(j, to, other, from, tag int) error {
 	size := ghosts * f.n
 	if to >= 0 {

@@ -86,8 +86,9 @@ type multigrid struct {
 	reads    row.Stencil
 }
 
-// level is one grid of the hierarchy. If a level is whole, every rank computes all of it. Such a level is so
-// small that an exchange between ranks would take longer than the computation.
+// level is one grid of the hierarchy. If a level is whole, every rank computes all of it. A level is whole if it is so
+// small that an exchange between ranks would take longer than the computation (see mgWhole), if it has fewer than two
+// planes for each rank, or if there is only one rank.
 type level struct {
 	u, r       grid
 	whole      bool
@@ -95,7 +96,7 @@ type level struct {
 	firstPlane int // the number of planes before the planes of this rank
 }
 
-// mgWhole is the largest side, in points, of a level that is whole for any number of ranks.
+// mgWhole is a side in points. A level with at most this side is whole for any number of ranks.
 const mgWhole = 8
 
 func newMultigrid(c *runtime.Comm, problem mgProblem) *multigrid {

@@ -37,7 +37,7 @@ func TestRandomVectors(t *testing.T) {
 	}
 }
 
-// TestRandomSkipBatch checks that EP jumps from batch to batch with the factor a^(2^17).
+// TestRandomSkipBatch checks that Skip multiplies the state by a^(2^17) when it skips the numbers of a batch of EP.
 func TestRandomSkipBatch(t *testing.T) {
 	r := npb.Random(1)
 	r.Skip(1 << 17)

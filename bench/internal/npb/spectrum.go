@@ -87,8 +87,8 @@ func (s *spectrum) fill() {
 	}
 }
 
-// decay returns the factors by which a step multiplies the wave numbers of one axis: exp(-4 alpha
-// pi^2 k^2). The upper half of the indices stands for negative wave numbers k.
+// decay returns the factors of one axis by which a step multiplies the spectrum: exp(-4 alpha pi^2 k^2) for
+// the wave number k. The upper half of the indices stands for negative wave numbers k.
 func decay(n int) []float64 {
 	f := make([]float64, n)
 	for i := range f {

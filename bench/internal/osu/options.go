@@ -126,7 +126,8 @@ func (o *Options) Parse() {
 	o.Sizes = roundUp(o.Sizes, widths[o.Type])
 }
 
-// roundUp returns the sizes rounded up to multiples of width. It omits a size that becomes equal to the one before it.
+// roundUp returns the sizes rounded up to multiples of width. If two successive sizes differ, but become equal by the
+// rounding, it omits the second one.
 func roundUp(sizes []int, width int) []int {
 	rounded := make([]int, 0, len(sizes))
 	for i, size := range sizes {

@@ -69,7 +69,7 @@ func (s *Stage) note(err error) { s.failed = errors.Join(s.failed, err) }
 // Errorf stores an error.
 func (s *Stage) Errorf(format string, args ...any) { s.note(fmt.Errorf(format, args...)) }
 
-// Fatal stores an error and ends the function that has called it.
+// Fatal stores an error and ends the function that the method run is running.
 func (s *Stage) Fatal(args ...any) { s.Fatalf("%s", fmt.Sprint(args...)) }
 
 // Fatalf is Fatal with a format.

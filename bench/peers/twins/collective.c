@@ -3,7 +3,7 @@
 static void *send, *recv;
 static int *counts, *displs; /* of the operations with a count for each rank */
 
-/* What rank i gets of n elements, or n each. */
+/* Sets the counts: the portion of each rank in n elements, or n for each rank. */
 static void divide(int n, int portions) {
     for (int i = 0, at = 0; i < twin.size; i++) {
         counts[i] = portions ? n / twin.size + (i < n % twin.size) : n;

@@ -12,7 +12,7 @@
 enum { SIZES_MAX = 64, LARGE_SIZE = 8192, WINDOW = 64 };
 enum { TAG_DATA = 1, TAG_ACK = 101, TAG_SYNC = 102 };
 
-/* Counts of iterations, timed and before, up to 8 KiB and above. */
+/* Counts of iterations, timed ones and those before, for sizes up to 8 KiB and for larger ones. */
 typedef struct { int small, small_warmup, large, large_warmup; } counts_t;
 
 static const counts_t LATENCY = {10000, 100, 1000, 10};

@@ -10,8 +10,8 @@ func BcastBinomial(p Peer, c *Call) error {
 }
 
 // descend passes data from root to all ranks along the tree of BcastBinomial. The ranks are numbered from root: rank
-// root+v (modulo p) has number v. data returns the memory of the data for the ranks with the numbers from to to-1. The
-// parent of these ranks sends it to the rank with the number from.
+// root+v (modulo p) has number v. data(i, j) returns the memory of the data for the ranks whose numbers are at least i
+// and less than j. The parent of rank number i sends this data to it.
 func descend(p Peer, root int, data func(from, to int) []byte) error {
 	size := p.Size()
 	me := (p.Rank() - root + size) % size

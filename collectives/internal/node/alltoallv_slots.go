@@ -67,7 +67,7 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, choose func(long
 	return g.longByMessages(p, c, slots)
 }
 
-// slotted has a bit for each member, of TableMax members at most. Bit q of out is set if the part for
+// slotted has two words with a bit for each member (at most TableMax). Bit q of out is set if the part for
 // member q is in this member's slot. Bit q of in is set if the part of member q for this member is in q's
 // slot. The tables in the slots also say this, but only until the members choose how to copy the long
 // parts: the choice and the first large operation take further steps, after which a member that has ended

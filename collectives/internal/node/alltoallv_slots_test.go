@@ -13,7 +13,7 @@ import (
 )
 
 // TestTablesOfMembersThatAreAhead delays member 1 in an AllToAllVSlots until member 0 has ended it, and has used its
-// slot of that step again. The choice of how long parts are copied takes further steps, as CanPull and PullsFaster do.
+// slot of that step again. The choice of a way to copy long parts takes further steps, as CanPull and PullsFaster do.
 // Member 1 must still know which parts are not in the slots.
 func TestTablesOfMembersThatAreAhead(t *testing.T) {
 	const size, slots, segments, part = 2, 4, 3, 3 << 14

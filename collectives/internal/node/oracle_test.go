@@ -234,7 +234,7 @@ func barrier(f func(g *node.Group) error) func(*node.Group, int, call) ([]byte, 
 }
 
 // shapes yields groups whose members have processors of their own, and groups whose members share
-// processors. The segments are so short that every ring is filled many times.
+// processors. In half of the groups, the segments are so short that every ring is filled many times.
 func shapes(yield func(node.Config) bool) {
 	for _, size := range []int{2, 3, 5, 8} {
 		for _, crowded := range []bool{false, true} {

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Builds kube-apiserver from the modules of the Go module proxy, which takes ten minutes of
-# processor time the first time. Without root and without a container.
+# Builds kube-apiserver from modules of the Go module proxy. The first build takes ten minutes of
+# processor time. The script needs neither root nor a container.
 # usage: internal/testbed/apiserver/build.sh DIR [VERSION]
-# GOFLAGS=-mod=mod in a scratch module: the module of Kubernetes takes those it consists of from
-# directories beside it (replace), which have versions of their own with 0 in place of 1.
+# The build is in a scratch module. The go.mod of Kubernetes replaces the modules of its parts by
+# directories beside it. The scratch module replaces them by the published modules instead. The
+# version of a part begins with v0 where the version of Kubernetes begins with v1.
 set -eu
 dir=$1 version=${2:-v1.37.2}
 mkdir -p "$dir"

@@ -1,5 +1,5 @@
 // Package apiserver runs an API server of Kubernetes with an etcd of its own, for tests. If this server
-// admits an object, a cluster also admits it. The other parts of a cluster do not run, so that no pod is ever
+// admits an object, a cluster also admits it. The other parts of a cluster do not run. Therefore no pod is ever
 // started.
 //
 //	s := apiserver.Start(t)                                                  // or t.Skip

@@ -1,6 +1,7 @@
-# The first process of a host: makes its private places, says "ready", waits for
-# the word that the network is there, starts sshd if there is a configuration,
-# says "up", and collects orphans for ever.
+# The first process of a host executes this script. It mounts the directories and
+# files that belong to this host alone, and prints "ready". Then it waits for a line
+# on its input, which means that the network is connected. It starts sshd if there is
+# a configuration, prints "up", and reaps orphaned processes for ever.
 # usage: sh host.sh DIR NAME
 set -e
 dir=$1 name=$2
@@ -17,7 +18,7 @@ ip link set lo up
 ip link set eth0 up
 if [ -e "$dir/$name.sshd" ]; then
 	/usr/sbin/sshd -f "$dir/$name.sshd" -E "$dir/$name.log"
-	# It goes to the background before it listens.
+	# sshd goes to the background before it listens.
 	tries=0
 	until grep -qs "Server listening" "$dir/$name.log"; do
 		tries=$((tries + 1))

@@ -11,8 +11,8 @@ import (
 // Name is the name of the provider.
 const Name = "null"
 
-// Fabric connects adapters of one process. Its mutex is the innermost lock, so that no other lock is acquired
-// while it is held. The path of a message does not acquire the mutex.
+// Fabric connects adapters of one process. Its mutex is the innermost lock: no other lock is acquired
+// while the mutex is held. The path of a message does not acquire the mutex.
 type Fabric struct {
 	mu     sync.Mutex
 	hosts  map[netip.Addr]*device

@@ -110,7 +110,7 @@ func booted(tb testing.TB, err error) {
 const attempts = 5
 
 // Boot boots a guest, which runs until Close. On a busy machine the guest's kernel may calibrate its
-// clock wrongly, so that the clock runs several times too fast. Boot closes such a guest and tries
+// clock wrongly. The clock then runs several times too fast. Boot closes such a guest and tries
 // again.
 func Boot(ctx context.Context, c Config) (*Guest, error) {
 	if err := need([2]string{"qemu-system-x86_64", "qemu-system-x86"}); err != nil {

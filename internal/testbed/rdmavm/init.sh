@@ -1,15 +1,16 @@
-# What the first process of the guest does: makes the RDMA devices, says "ready", then runs
-# the commands whose numbers come in, and says how each has ended.
+# The first process of the guest executes this script. It makes the RDMA devices, and prints "ready"
+# and its uptime. Then it reads the numbers of commands, and starts each command. When a command has
+# ended, it prints the number and the exit status of the command.
 . /job/config
 mkdir -p /dev/shm
 mount -t tmpfs shm /dev/shm
-# With a cache, because programs start from it; what a command has written there is outside when
-# it has ended.
+# /share is mounted with a cache, because programs are started from it. What a command writes there
+# is visible outside of the guest when the command has ended.
 if [ "$share" = yes ]; then mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose share /share; fi
 ulimit -l unlimited
 ulimit -n 65536
 hostname "guest$number"
-# busybox has an ip of its own, which its shell prefers.
+# The shell of busybox would run busybox's own ip in place of /bin/ip if no path were given.
 /bin/ip link set lo up
 /bin/ip addr add 10.0.2.15/24 dev eth0
 /bin/ip link set eth0 up

@@ -10,7 +10,7 @@ func TestClassesAgainstSearch(t *testing.T) {
 	require.Equal(t, LargeMin, classSize(classes-1))
 	class := 0
 	for n := range LargeMin + 1 {
-		for classSize(class) < n { // sizes ascend, so that the first that fits is the smallest
+		for classSize(class) < n { // sizes ascend, so the first that fits is the smallest
 			class++
 		}
 		if got := classOf(n); got != class {

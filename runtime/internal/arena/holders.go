@@ -109,8 +109,8 @@ func (a *Arena) Return(off uint64, rank int) error {
 	return nil
 }
 
-// TakeBack ends every hold of a rank that is down and whose process has been reaped. It returns the
-// number of leases that the rank held, and the sum of their lengths in bytes.
+// TakeBack ends every hold of a rank that is down and does not access the memory any more, usually because its process
+// has ended. It returns the number of leases that the rank held, and the sum of their lengths in bytes.
 func (a *Arena) TakeBack(rank int) (leases, bytes int) {
 	if rank == int(a.rank) || !isRank(rank) {
 		return 0, 0

@@ -57,10 +57,10 @@ type heap struct {
 	spare          *span // recycled records, linked by next
 }
 
-// at returns the span that contains off, or nil. off must be on the first or last page of
-// the span, or on any page of a slab. The page table may have stale entries for other
-// pages, which point to a record that was reused for another span. So at checks
-// that the span contains off.
+// at returns the span that contains off if off is on the first or last page of the span, or on any
+// page of a slab. For any other page, at may return nil: the page table may have no entry for it, or a
+// stale entry, which points to a record that was reused for another span. So at checks that the span
+// contains off.
 func (h *heap) at(off int) *span {
 	i := off / h.page
 	if off < 0 || i >= len(h.pages) {

@@ -187,8 +187,8 @@ func (d *durations) typical() float64 {
 	return float64(sum) / float64(counted)
 }
 
-// BenchmarkRead measures a message of 64 KiB. No byte is moved, so that the result excludes the
-// time on the wire.
+// BenchmarkRead measures a message of 64 KiB. No byte is moved, so the result excludes the time on
+// the wire.
 func BenchmarkRead(b *testing.B) { benchmarkReads(b, 1) }
 
 // BenchmarkReadStream measures one of several messages of 64 KiB that are in progress together,

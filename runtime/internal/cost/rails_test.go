@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkRails measures Gets of 64 MiB between two ranks that have one or two adapters each.
-// The adapters simulate links of 1 GB/s, so that the rate over two adapters is at most twice the rate
+// The adapters simulate links of 1 or 0.5 GB/s, so the rate over two adapters is at most twice the rate
 // over one adapter. The adapters move no bytes. One goroutine runs both ranks.
 func BenchmarkRails(b *testing.B) {
 	for _, rates := range [][]float64{{1e9}, {1e9, 1e9}, {1e9, 0.5e9}} {

@@ -50,7 +50,8 @@ type batches struct {
 }
 
 // batch appends an actor message to the batch of a peer. It returns false if the message is too long
-// for a batch or has to be sent at once. The caller then posts the message.
+// for a batch, if the peer is not connected, or if the message has to be sent at once. The caller
+// then posts the message.
 func (e *Engine) batch(p *peer, w ActorMessage, head, body []byte) bool {
 	n := batchedHead + len(head) + len(body)
 	if n > min(batchedMax, p.caps.MaxEager) || !p.connected {

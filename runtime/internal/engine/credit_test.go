@@ -49,8 +49,9 @@ func TestCreditThatCameBackIsTold(t *testing.T) {
 	}
 }
 
-// TestWindowOfALostPeerIsUsedAgain checks that the credit of a lost peer returns to the budget, so that another
-// peer can get it: at once what no message of the lost peer uses, and the rest when these messages are received.
+// TestWindowOfALostPeerIsUsedAgain checks that the credit of a lost peer returns to the budget, and that another peer
+// can get it. The credit that no unexpected message of the lost peer uses returns at once. The rest returns when
+// these messages are received.
 func TestWindowOfALostPeerIsUsedAgain(t *testing.T) {
 	const (
 		budget = 64 << 10

@@ -38,8 +38,9 @@ func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	soonTrue(t, func() bool { _, err := e.SendActorMessage(l, engine.ActorMessage{}, nil, nil, 0); return err != nil })
 }
 
-// TestRefusedMessagesComeBack checks that the sender of a refused message gets its words and its first bytes, and
-// that the receiver keeps no message that was sent after a refused one, although a shorter message would find space.
+// TestRefusedMessagesComeBack checks that the sender of a refused message gets back the words and the first bytes of
+// the message. The receiver must keep no message that was sent after a refused message, even if it is short enough for
+// the space that is left.
 func TestRefusedMessagesComeBack(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	sender, receiver := &actorReceiver{}, &actorReceiver{}

@@ -105,7 +105,7 @@ type Engine struct {
 	// crowd counts the goroutines that wait for mu, and the works of Engine.Go that no goroutine has taken yet.
 	// While crowd is above 0, the poller releases mu between polls and lets other goroutines run.
 	crowd atomic.Int32
-	// workers run the works that Engine.Go gets, if nobody takes them before.
+	// workers run the works of Engine.Go that no other goroutine takes first (Engine.Take).
 	workers workers
 	// attendance has the waits of Attend that are not in blocked.
 	attendance attendance

@@ -81,7 +81,7 @@ func (e *Engine) handOver(
 }
 
 // handOverNow is the fast path of SendHandover. The peer must be connected, and no frames to it may
-// be queued. It returns false if the fast path is impossible. mu is held.
+// be queued. handOverNow returns false if the fast path is impossible. mu is held.
 func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 	if uint(to.Peer) >= uint(len(e.peers)) || uint(to.Tag) > TagMax {
 		return false

@@ -13,8 +13,8 @@ import (
 )
 
 // TestBatchIsSentWhenTheTokenIsLent ends a wait while a batch is open and another goroutine sleeps without a
-// time limit. The lane refuses the batch, so that it is queued. The sleeping goroutine gets the poll token. It
-// must not continue to sleep, because nothing rings it when the lane has room again.
+// time limit. The lane refuses the batch, which is then queued. The sleeping goroutine gets the poll token. It
+// must not continue to sleep, because the transport does not ring it when the lane has room again.
 func TestBatchIsSentWhenTheTokenIsLent(t *testing.T) {
 	sleeps := make(chan struct{}, 1)
 	w := newWorldOf(t, 2, transporttest.FakeOptions{CostlySend: true, RingMessages: 1}, false, func(c *engine.Config) {

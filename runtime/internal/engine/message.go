@@ -84,8 +84,9 @@ func (p *peer) await(g *message) {
 	p.newest = g
 }
 
-// awaited returns the message of the peer's operation id that the peer may withdraw, or nil. It searches
-// from both ends, because a peer that withdraws many messages mostly begins with the oldest or the newest.
+// awaited returns the message of the peer's operation with this id, or nil if the peer may not withdraw such a
+// message. It searches the list from both ends, because a peer that withdraws many messages mostly begins with the
+// oldest or the newest.
 func (p *peer) awaited(id uint32) *message {
 	for oldest, newest := p.envelopes, p.newest; oldest != nil; oldest, newest = oldest.after, newest.before {
 		if oldest.id == id {

@@ -109,8 +109,8 @@ func (e *Engine) noteWaiting(w *waiter, at flight.Site) {
 }
 
 // noteResume records that the goroutine of w has stopped waiting. If it has waited for a receive, the length of the
-// message takes the place of that of the buffer. noteEnd does this only for RecvMessage, because it is called for
-// receives that end at once, too.
+// message takes the place of the length of the buffer in the record. noteEnd does this only for RecvMessage, because
+// noteEnd is called for receives that end at once, too.
 func (e *Engine) noteResume(w *waiter) {
 	if w == e.mail.server {
 		return

@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// TestRecordedLengthOfAReceive checks the length of a message in the flight recorder if a goroutine waits for the
-// message: while it waits, the length is that of the buffer, and after the end it is that of the message. This holds
-// also for a receive without a buffer.
+// TestRecordedLengthOfAReceive checks the length that the flight recorder has for a receive for which a goroutine
+// waits. After the end of the receive, this length must be the length of the message, and not that of the buffer. The
+// same must hold for a receive without a buffer.
 func TestRecordedLengthOfAReceive(t *testing.T) {
 	receives := map[string]func(e *engine.Engine, from engine.Match) error{
 		"Recv": func(e *engine.Engine, from engine.Match) error {

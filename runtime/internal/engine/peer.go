@@ -45,8 +45,8 @@ type peer struct {
 
 	batch    []byte        // actor messages that will share a frame
 	batching bool          // the peer is in batches.open
-	answered bool          // a frame of the peer has arrived since the last actor message that was not batched
-	alone    time.Duration // when that last message was sent, as the time since batches.base
+	answered bool          // a frame of the peer has arrived since the time alone
+	alone    time.Duration // when batch last let an actor message be sent at once, as the time since batches.base
 }
 
 // requests is a queue of requests, linked by their field next.
@@ -236,8 +236,8 @@ func (e *Engine) post(p *peer, w transport.Header, body []byte) {
 	e.keep(p, f)
 }
 
-// refused handles a permanent error of a lane. With ErrPeerDown, the transport reports the loss
-// of the peer in its next Poll. After an unknown error, GiveUp makes the transport report the
+// refused handles a permanent error of a lane. With ErrPeerDown, the transport reports the loss of the
+// peer in a later Poll, if it has not reported it before. After an unknown error, GiveUp makes the transport report the
 // loss. ErrClosed means that the peer has closed its transport, which is no loss.
 func (e *Engine) refused(p *peer, err error) {
 	if !errors.Is(err, transport.ErrPeerDown) && !errors.Is(err, transport.ErrClosed) {

@@ -9,10 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestTheEndOfATransferSearchesNoQueue completes the last Get of a request. All its Gets were issued, so that it is
-// not in the queue any more. A search for it would cost time for each request in the queue. To make a search visible,
-// the test puts the request into the queue nevertheless. In the second case a Get is still to be issued, so that the
-// request must be removed from the queue.
+// TestTheEndOfATransferSearchesNoQueue completes the last Get of a request. If all Gets of the request were issued, the
+// request is not in the queue any more. A search for it would cost time for each request in the queue. To make a search
+// visible, the test puts the request into the queue nevertheless. In the second case a Get is still to be issued. The
+// request must then be removed from the queue.
 func TestTheEndOfATransferSearchesNoQueue(t *testing.T) {
 	over := errors.New("over")
 	for name, c := range map[string]struct {

@@ -196,7 +196,7 @@ func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	}
 	send()
 	<-inside
-	// No goroutine polls now, so that one poll finds the notice and the actor message.
+	// No goroutine polls now. Therefore one poll will find both the notice and the actor message.
 	w.engines[0].Notify(1, 0, nil)
 	send()
 	close(on)

@@ -134,7 +134,7 @@ func TestCancelOfTheSendAtEveryStep(t *testing.T) {
 				send, receive, in := play(w, s, steps, func(send, _ engine.Handle) { send.Cancel() })
 				_, err := w.finish(t, send)
 				if errors.Is(err, engine.ErrCanceled) {
-					// No message arrived, so that a later message matches the receive.
+					// No message has arrived. Therefore a later message matches the receive.
 					canceled++
 					again := w.engines[0].Isend(engine.Match{Context: 1, Peer: 1, Tag: 4}, 0, pattern(s.size, 3), engine.Standard)
 					_, err = w.finish(t, again)

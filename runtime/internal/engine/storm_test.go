@@ -49,7 +49,7 @@ func some(rng *rand.Rand) transporttest.FakeOptions {
 }
 
 // TestRandomSchedules lets ranks exchange random messages in random order. The bytes of every
-// message depend on its number in its lane, so that the order is checked too.
+// message depend on the number of the message in its lane. Therefore the order is checked, too.
 func TestRandomSchedules(t *testing.T) {
 	for seed := range uint64(soak(30)) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {

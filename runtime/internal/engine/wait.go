@@ -199,7 +199,8 @@ func (e *Engine) ask() {
 
 // lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. The result
 // determines how often a burst polls, and how long w polls before it sleeps. If the policy is to spin, lookAt returns
-// Remote for a rank that is reached through a slow network (transport.Slow), and otherwise Unknown or Word.
+// Remote only if a transport is slow (transport.Slow), and the rank is reached through a network, or w waits for no
+// known rank and anyPeer is Remote.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
 	spins := e.burst.Spins()
 	switch {

@@ -24,9 +24,9 @@ type World interface {
 	Rank() int
 	Size() int
 	Epoch() int
-	// Keep returns the value that this World keeps for package actors. If there is none yet, it
-	// calls open and keeps its first result. World.Close calls the second result, closed, after the
-	// engine has ended. The error is the error of open, or ErrClosed after World.Close.
+	// Keep returns the value that this World keeps for package actors. If there is none yet, it calls
+	// open and keeps its first result. The second result, closed, is called after the engine has ended
+	// (World.Close, World.Resume). The error is the error of open, or ErrClosed after the end of the engine.
 	Keep(open func() (kept any, closed func(), err error)) (any, error)
 	// Host returns the name of the machine of a rank, or "" if it is not known.
 	Host(rank int) string
@@ -50,8 +50,8 @@ type World interface {
 	// or released, or if the message belongs to another World.
 	Bytes(message any) ([]byte, bool)
 	// Give begins the handover of the memory of a message to a rank. Afterwards the memory is in
-	// flight (arena.Arena.Give). If the memory belongs to another rank, Give first replaces it by a
-	// copy in this rank's arena. The caller then calls either Given or Regain.
+	// flight (arena.Arena.Give). The memory of a message that was received may belong to another rank, so
+	// Give first replaces it by a copy in this rank's arena. The caller then calls either Given or Regain.
 	Give(message any, to int) (Gift, error)
 	// Given completes the handover. The receiver owns the memory, and the message has ended here.
 	Given(message any, g Gift, to int)

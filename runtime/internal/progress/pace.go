@@ -17,7 +17,7 @@ const (
 )
 
 // The smallest and the largest bound of a poller's sleep while frames are queued. Such a sleep needs
-// a bound, because no peer rings when the frames can be sent.
+// a bound, because a peer need not ring when its lane has room for the frames (package transport).
 const (
 	napFirst = 50 * time.Microsecond
 	NapLast  = time.Millisecond

@@ -1,7 +1,7 @@
 package progress
 
 // Serve is the event that a goroutine becomes the serving goroutine, with the record w. There is
-// at most one such goroutine at a time. It continues in the state that its predecessor left.
+// at most one such goroutine at a time. The new one continues in the state that its predecessor left.
 func (t *Token) Serve(w *Waiter) {
 	w.role = serving
 	t.server = w

@@ -60,8 +60,8 @@ func (p *queuePair) dial(source netip.AddrPort, to unix.Sockaddr) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	// With this option the kernel chooses the port at connect(2), where the port only has to differ from those of
-	// connections to the same address. Without the option, each connection of a host needs a port of its own.
+	// With this option the kernel chooses the port at connect(2). The port then only has to differ from the ports of
+	// connections to the same remote address. Without the option, each connection of a host needs a port of its own.
 	// Errors are ignored, because kernels before Linux 4.2 do not have the option (ip(7)).
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
 	if err := unix.Bind(fd, from); err != nil {

@@ -44,7 +44,7 @@ func PresetMSN(d provider.Device, local netip.AddrPort, msn uint32) {
 	}
 }
 
-// Open returns the number of sockets of a device, without the listening sockets.
+// Open returns the number of sockets that the queue pairs and the goodbyes of a device have.
 func Open(d provider.Device) int { return len(d.(*device).pairs) + len(d.(*device).goodbyes) }
 
 // disconnect calls connect(2) with AF_UNSPEC. It makes a raw system call, because package x/sys/unix

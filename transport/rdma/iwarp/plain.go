@@ -137,10 +137,10 @@ func (p *queuePair) ahead() []byte {
 	return p.device.staging[r.phase:]
 }
 
-// settled takes the bytes b, which were read into the memory of a posted receive that ahead
-// returned. If b begins with a whole plain Send, settled returns b. Otherwise it returns a copy of
-// b in the staging memory. The reason is that any other segment is processed in pieces. Its payload
-// may be placed in the memory of b, over bytes that are not processed yet.
+// settled takes the bytes b of a read, which may be in the memory of a posted receive (see ahead). If b
+// begins with a whole plain Send, settled returns b. Otherwise it returns a copy of b in the staging
+// memory. The reason is that any other segment is processed in pieces. Its payload may be placed in the
+// memory of b, over bytes that are not processed yet.
 func (p *queuePair) settled(b []byte) []byte {
 	if len(b) >= mpa.HeaderLength {
 		ulpdu := int(binary.BigEndian.Uint16(b))

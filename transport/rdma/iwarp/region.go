@@ -48,7 +48,7 @@ const (
 	// with a probability of only 1 in 256.
 	recentMax = 256
 	// randomBatch is the number of random bytes that are read at a time. They suffice for 1,024
-	// registrations, so that only one of 1,024 registrations makes a system call for random bytes.
+	// registrations. So only one of 1,024 registrations makes a system call for random bytes.
 	randomBatch = 1024 * stagLength
 )
 

@@ -179,8 +179,8 @@ func TestManyWithoutLastReceive(t *testing.T) {
 }
 
 // asked is a protection domain that stores the access rights that were requested. If they do not include
-// AccessOnDemand, so that a real device would have to pin the memory, it returns the error refusal, which may be nil.
-// Otherwise it returns the error pagingRefusal.
+// AccessOnDemand, a real device would have to pin the memory. In this case asked returns the error refusal, which may
+// be nil. Otherwise it returns the error pagingRefusal.
 type asked struct {
 	protection
 	access                 uverbs.Access

@@ -14,7 +14,7 @@ func (a *Adapter) Attend(attended bool) {
 }
 
 // Doze sleeps in the kernel until the adapter may have work for Poll, until the given time, or until Rouse. The
-// zero time means no limit. Doze may return early. An Arm does not end the Doze, which makes progress and sleeps again
+// zero time means no limit. Doze may return early. An Arm does not end a Doze: Doze makes progress, and sleeps again
 // if there was no work. If another goroutine sleeps in the adapter, or the adapter is closed or not attended, Doze
 // returns false at once.
 func (a *Adapter) Doze(until time.Time) bool {

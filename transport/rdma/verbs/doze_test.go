@@ -28,7 +28,7 @@ func doze(a *verbs.Adapter, until time.Time) chan bool {
 }
 
 // TestDozeSleepsInTheKernel checks that Arm of an attended adapter starts no goroutine that sleeps in the kernel, that
-// Doze sleeps there, and that another goroutine's entry rings and so ends the Doze.
+// Doze sleeps there, and that an entry that another goroutine makes causes the call of ring, which ends the Doze.
 func TestDozeSleepsInTheKernel(t *testing.T) {
 	var p *play
 	p = dozers(t, func() { p.adapter.Rouse() })
@@ -106,8 +106,8 @@ func TestAttendedAdapterHasNoWait(t *testing.T) {
 	<-p.stage.asleep // the goroutine of Arm
 }
 
-// TestWaiterTakesTheDozersPlace lets a goroutine wait that parks because another goroutine is in Doze. At the end of the
-// Doze, the parked goroutine has to sleep in the kernel.
+// TestWaiterTakesTheDozersPlace has a goroutine call Wait. The goroutine parks, because another goroutine is in Doze.
+// At the end of the Doze, the parked goroutine has to sleep in the kernel.
 func TestWaiterTakesTheDozersPlace(t *testing.T) {
 	p := dozers(t, func() {})
 	result := doze(p.adapter, time.Time{})

@@ -22,8 +22,8 @@ type ListenOptions struct {
 	Backlog int
 	// Endpoint selects the kind of the listener. If Endpoint is nil, the listener is a public
 	// service point (dat_psp_create(3DAT)). Otherwise it is a reserved service point
-	// (dat_rsp_create(3DAT)), which takes one request. This request carries the endpoint, so that
-	// Accept uses it. The endpoint must be in StateUnconnected, and Listen moves it to
+	// (dat_rsp_create(3DAT)), which takes one request. This request carries the endpoint, and Accept
+	// then uses this endpoint. The endpoint must be in StateUnconnected, and Listen moves it to
 	// StateReserved. Reserved service points exist only because the manual pages of uDAPL define
 	// them (see doc.go).
 	Endpoint *Endpoint

@@ -154,7 +154,7 @@ func (a *Adapter) suspend(w *waiter, until time.Time) {
 }
 
 // nudge wakes the sleeper, if there is one. Callers use nudge if the sleeper would otherwise sleep
-// too long, or if it is no longer needed.
+// too long, or if no sleeper is needed any more.
 func (a *Adapter) nudge() {
 	if a.waiting.sleeper != nil {
 		a.device.Wake()

@@ -1,7 +1,7 @@
 package row
 
-// Lanes gives, for each vector element of an octet, the index of the complex number that [Split] stores there,
-// among eight consecutive ones. The vector loop unpacks two vectors of complex numbers in this order.
+// Lanes gives, for each vector element of an octet, which of eight consecutive complex numbers [Split] stores
+// there. The vector loop unpacks two vectors of complex numbers in this order.
 var Lanes = [block]int{0, 4, 1, 5, 2, 6, 3, 7}
 
 // Split converts blocks of eight numbers to octets in dst. For every p, it reads consecutive blocks from src[at[p]:].

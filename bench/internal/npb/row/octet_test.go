@@ -20,6 +20,7 @@ func complexes(random *rand.Rand, n int) []complex128 {
 }
 
 // TestOctets checks that Split reads its blocks at places in any order, and that Join writes to such places.
+// It also checks that Damp multiplies the numbers at these places, and that Damp splits the products.
 func TestOctets(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	for _, count := range []int{1, 2, 7, 64} {

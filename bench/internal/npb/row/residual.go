@@ -1,7 +1,7 @@
 package row
 
-// block is the number of points that a vector loop processes at a time. Rows whose length is not a
-// multiple of block use the portable loops.
+// block is the number of points that a vector loop processes at a time. The portable loops process the rows
+// of grids whose number of inner points is not a multiple of block.
 const block = 8
 
 // Stencil contains the rows that a stencil of 27 points reads for row j of a plane. All rows have

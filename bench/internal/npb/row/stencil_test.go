@@ -17,7 +17,7 @@ var sides = []int{1, 2, 4, 8, 16, 24, 64, 256}
 // guard is the number of elements before and after each row. No function may change them.
 const guard = 9
 
-// cube is three planes of three rows of side points.
+// cube has three planes of three rows. Each row has as many points as the field side says.
 type cube struct {
 	side int
 	at   []float64
@@ -57,9 +57,9 @@ func pairOf(a, b []float64) []float64 {
 	return p
 }
 
-// around returns the sum of the points of a class around a point. Class 0 is the point itself, class 1 its
-// faces, class 2 its edges, and class 3 its corners. These sums define the operators that the stencils
-// compute.
+// around returns the sum of the points of a class around a point, and the sum of their absolute values. Class
+// 0 is the point itself. The classes 1, 2 and 3 are its neighbors across a face, an edge and a corner. The
+// sums of the classes define the operators that the stencils compute.
 func (c cube) around(k, j, i, class int) (sum, size float64) {
 	for dk := -1; dk <= 1; dk++ {
 		for dj := -1; dj <= 1; dj++ {

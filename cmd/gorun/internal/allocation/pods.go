@@ -38,8 +38,8 @@ type Pods struct {
 const podsMax = 100000
 
 // pods finds the containers of a job. It reads the environment variables that gorun's own manifest sets, or
-// the variables that the torch runtime of Kubeflow Trainer sets for torchrun. It returns nil if neither set
-// of variables is present.
+// the variables that the torch runtime of Kubeflow Trainer sets for torchrun. It returns nil if neither GORUN_PODS
+// nor PET_NNODES is set.
 func pods(getenv func(string) string) (*Allocation, error) {
 	p := &Pods{Secret: getenv(EnvSecretFile), Attempt: getenv(EnvAttempt)}
 	if p.Secret == "" {

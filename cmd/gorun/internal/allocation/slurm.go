@@ -16,9 +16,10 @@ var srun = []string{
 }
 
 // srunNeeds lists the environment variables of Slurm that are passed to srun. By these variables, srun finds
-// the job. All other variables of Slurm are hidden from srun, because they set defaults for its flags
-// (srun(1), "INPUT ENVIRONMENT VARIABLES"). For example, SLURM_LABELIO would put the number of the task before
-// each line of the agent. SRUN_CPUS_PER_TASK would bind the agent to as many processors as its value says.
+// the job. All other variables of Slurm, except SLURM_JOB_ID_HET_GROUP_*, are hidden from srun, because they set
+// defaults for its flags (srun(1), "INPUT ENVIRONMENT VARIABLES"). For example, SLURM_LABELIO would put the number
+// of the task before each line of the agent. SRUN_CPUS_PER_TASK would bind the agent to as many processors as its
+// value says.
 var srunNeeds = []string{
 	"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS",
 	"SLURM_WORKING_CLUSTER", "SLURM_JWT", "SLURM_HET_SIZE",

@@ -11,8 +11,8 @@ import (
 // logs can still be compared.
 const skewMax = time.Second
 
-// compare adds two kinds of findings to the findings of each host: the findings of the host's own report, and
-// the findings that need the reports of several hosts.
+// compare adds three kinds of findings to the findings of each host that has reported: the finding about its
+// version, the findings of its own report, and the findings that need the reports of several hosts.
 func compare(hosts []*Host, version string) {
 	widths := map[netip.Prefix]*width{}
 	for _, h := range hosts {

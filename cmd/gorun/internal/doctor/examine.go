@@ -41,9 +41,9 @@ type Host struct {
 	late    atomic.Bool  // the time for the host has ended, and the command is killed
 }
 
-// Examine examines hosts concurrently and sets their results. It gives up a host if its start, its report and
-// the request for its time together, or its calls, take longer than the duration patience. version is the
-// version of gorun that all hosts should have.
+// Examine examines hosts concurrently and sets their results. It gives up a host that needs more than the duration
+// patience for its start, its report and the request for its time together, or more than patience for its calls.
+// version is the version of gorun that all hosts should have.
 func Examine(hosts []*Host, version string, patience time.Duration) {
 	each := func(f func(*Host) error) {
 		var all sync.WaitGroup

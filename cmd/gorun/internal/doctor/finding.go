@@ -29,8 +29,8 @@ type Finding struct {
 	Remedy string `json:",omitempty"` // what the user can do; "" if nothing
 }
 
-// String returns one line with the level, the check, the first line of the text and the remedy. The
-// other lines of the text follow it.
+// String returns a line with the level, the check, the first line of the text and the remedy, followed by the other
+// lines of the text.
 func (f Finding) String() string {
 	text, more, long := strings.Cut(f.Text, "\n")
 	line := fmt.Sprintf("%s  %-13s %s", f.Level, f.Check, text)

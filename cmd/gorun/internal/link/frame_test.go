@@ -57,8 +57,8 @@ func TestFramesRoundTripAndTruncated(t *testing.T) {
 	}
 }
 
-// ReadFrame returns ErrMalformed for bytes that are not a frame. It allocates no memory for an announced
-// length before the bytes arrive.
+// ReadFrame returns ErrMalformed for bytes that are not a frame. It allocates little memory for an announced
+// length, until the announced bytes arrive.
 func TestBadFrames(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"no kind":      {0, 0, 0, 0, 1},
@@ -71,7 +71,7 @@ func TestBadFrames(t *testing.T) {
 		_, _, err := link.ReadFrame(reader(b))
 		require.ErrorIs(t, err, link.ErrMalformed, name)
 	}
-	// No memory is allocated for a false length before the bytes arrive.
+	// Little memory is allocated for a false length before the bytes arrive.
 	require.Less(t, allocated(func() {
 		_, _, err := link.ReadFrame(reader([]byte{0, 0, 0, 0x40, 1, 0}))
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)

@@ -77,7 +77,7 @@ type Probe struct {
 	Nonce []byte // NonceBytes
 }
 
-// NonceBytes is the length of the nonce. Only an agent on the same node can read the nonce.
+// NonceBytes is the length of the nonce. Only an agent on the same node can read the nonce in the file.
 const NonceBytes = 16
 
 func (h Hello) check() error {

@@ -25,7 +25,7 @@ func started() link.Started {
 	return link.Started{Ranks: []link.Process{{PID: 7, Processors: []int{0, 3}}, {PID: 8, Processors: []int{}}}}
 }
 
-// messages returns one message of each kind.
+// messages returns one message of each kind that decode knows.
 func messages() map[string]any {
 	return map[string]any{
 		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}, Whole: true}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// Tree returns the parent of each host. No host has more children than the radix, each parent precedes its
+// Tree returns the parent of each agent. No host has more children than the radix, each parent precedes its
 // children, and the depth of the tree is the least possible.
 func TestTree(t *testing.T) {
 	require.Equal(t, []int{-1, 0, 0, -1, 3, 3}, placement.Tree(6, 2))

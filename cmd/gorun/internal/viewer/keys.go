@@ -24,7 +24,7 @@ const (
 	suspendKey   = "ctrl+z"
 )
 
-// newHelp returns the model of the line of keys. It is ASCII, so that terminals of every encoding show it.
+// newHelp returns the model of the line of keys. The line is ASCII, so that terminals of every encoding show it.
 func newHelp() help.Model {
 	h := help.New()
 	h.ShortSeparator, h.Ellipsis = " | ", "..."

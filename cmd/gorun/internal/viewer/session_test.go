@@ -133,8 +133,8 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, asked{-1, -1, -1, 0, 1}, s.asked)
 }
 
-// The table ignores a report that follows the previous report too soon for meaningful rates, and a report
-// without ranks.
+// The table ignores a report that follows the previous report too soon for meaningful rates, and a report of a job
+// whose ranks have all ended.
 func TestReportsThatDoNotCount(t *testing.T) {
 	s := &terminal{t: t}
 	s.model = viewer.New(report(3, 1), s.asked.source, time.Second)

@@ -12,7 +12,7 @@ import (
 // ErrMalformed is the error for bytes that no correct peer sends.
 var ErrMalformed = errors.New("malformed actor message")
 
-// ErrHead is the error for a head that is too long.
+// ErrHead is the error for a head that is too long, or whose parts are too long or too many.
 var ErrHead = fmt.Errorf("the name, the sender or the headers are too long for a message to another rank: "+
 	"at most %d bytes each, at most %d headers, and at most %d bytes in all", math.MaxUint16, math.MaxUint16, headMax)
 
@@ -133,7 +133,8 @@ func (h *Head) sole(own string) (one string, form byte) {
 	return one, form
 }
 
-// Sole returns the string of an encoded head whose only part is form. For any other head it returns nil.
+// Sole returns the string of an encoded head if this string is not empty and is the head's only part. The
+// argument form is the bit of this part. For any other head, Sole returns nil.
 func Sole(head []byte, form byte) []byte {
 	if n := len(head); n < 4 || head[0] != form || int(binary.LittleEndian.Uint16(head[1:])) != n-3 {
 		return nil

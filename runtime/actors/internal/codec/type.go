@@ -103,8 +103,8 @@ func RegisterMessage[T any]() { types.byType.Store(reflect.TypeFor[T](), Message
 // add assigns a number to c, enters it in byType with a key, and returns c. If the key has a Type already, add
 // returns that Type. It returns nil if the process has TypesMax types. It panics if another registered type has the
 // same name, because messages of one type would arrive as values of the other. A protobuf message may have several
-// Go types. It then arrives as the generated one, if there is one. The parameter generated is true if c is the Type
-// of the generated one.
+// Go types. It then arrives as a value of the generated Go type, if there is one. The parameter generated is true if c
+// is the Type of the generated Go type.
 func add(key any, c *Type, generated bool) *Type {
 	types.mu.Lock()
 	defer types.mu.Unlock()

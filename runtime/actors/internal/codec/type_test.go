@@ -19,7 +19,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// Types of values, one for each way to encode a value.
+// Types of values. For each way to encode a value there is at least one of them.
 type (
 	plain struct{ A, B int32 }
 	// padded has three bytes of padding, and seven more at its end.

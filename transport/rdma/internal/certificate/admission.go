@@ -21,7 +21,7 @@ const (
 	admissionsKept = 4096
 )
 
-// ErrRepeated reports that a ClientHello has the nonce of an earlier ClientHello, so that it is a
+// ErrRepeated reports that a ClientHello has the nonce of an earlier ClientHello, and is therefore a
 // replay.
 var ErrRepeated = errors.New("the TLS ClientHello has the name of an earlier connection: it is a replay")
 

@@ -37,7 +37,7 @@ type Config struct {
 	// listens at its address any more, the peer has died, because a peer whose end is orderly sends
 	// BYE. Such a peer is declared down after a few attempts.
 	Absence time.Duration
-	// Supervised reports whether the launcher monitors the peer, so that the death of the peer
+	// Supervised reports whether the launcher monitors the peer. Then the death of the peer
 	// causes the event Gone. If the host of a Supervised peer accepts requests that the peer does
 	// not answer, and the event Gone has not happened, then the peer was only stopped. Such a peer
 	// is not declared down.

@@ -24,7 +24,7 @@ type Judge struct {
 	// the number of bytes to measure after that. Then the Judge makes its next decision.
 	both, settled bool
 	skip, left    int
-	// rest is the length of the next period without a trial, in units of the length of a trial.
+	// rest is the length of the present or last period without a trial, in units of the length of a trial.
 	rest int
 	// on reports whether there is a side connection. Without a side connection the Judge makes no
 	// decisions.

@@ -96,8 +96,8 @@ func (m *mapping) close() error {
 	return first
 }
 
-// isPowerOfTwo reports whether n is a power of two, so that an index of a queue of n entries can be
-// computed by a bit mask.
+// isPowerOfTwo reports whether n is a power of two. In a queue of n entries, the index of an entry can
+// then be computed by a bit mask.
 func isPowerOfTwo(n uint32) bool { return n != 0 && n&(n-1) == 0 }
 
 // maxEntries bounds the number of entries of a queue in requests and answers.

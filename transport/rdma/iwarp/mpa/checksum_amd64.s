@@ -2,13 +2,13 @@
 
 // CRC32C by folding: "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
 // Instruction", Intel 2009, with bits reflected as in the message. A lane of 128 bits
-// that lies D bits before another is added to that one as
+// is added to the lane that begins D bits later, as
 //
 //	low * (x^(D+63) mod G)  +  high * (x^(D-1) mod G)
 //
-// where the missing power is the one by which a product of reflected words is short.
-// Each constant is 32 bits, reflected, in the upper half of its word: first the one
-// for low.
+// The exponents are D+63 and D-1 instead of D+64 and D, because a product of two
+// reflected words has a further factor x. Each constant has 32 bits, reflected, in the
+// upper half of its word. Of each pair of constants, the first is for low.
 
 // 2048 bits, the distance of a unit
 DATA folding<>+0(SB)/8, $0xe9a5d8be00000000
@@ -16,7 +16,7 @@ DATA folding<>+8(SB)/8, $0x1426a81500000000
 // 512 bits, the distance of registers
 DATA folding<>+16(SB)/8, $0x1c19243b00000000
 DATA folding<>+24(SB)/8, $0x75bba45b00000000
-// 384, 256 and 128 bits, and nothing: the distances of lanes to the last
+// 384, 256 and 128 bits, the distances of lanes 0 to 2 to lane 3, whose constants are 0
 DATA folding<>+32(SB)/8, $0xa46ef4aa00000000
 DATA folding<>+40(SB)/8, $0x6051243f00000000
 DATA folding<>+48(SB)/8, $0x33ccbbbc00000000

@@ -22,7 +22,7 @@
 //
 // A queue pair reports completed work to Sends and Receives of its endpoint. It reports requests
 // one by one in any order, or with [Sends.DoneBefore] all requests below a number. DoneBefore is
-// for adapters that do not signal each request, so that one completion stands for several requests.
+// for adapters that do not signal each request: there one completion stands for several requests.
 // The queue pair reports receives in the order of the messages. From these reports, package verbs
 // makes the consumer's completions, in order. When the connection ends, package verbs flushes the
 // work that is not done. Completions that an adapter reports for a queue pair that has ended are
