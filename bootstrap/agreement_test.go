@@ -77,7 +77,8 @@ func TestAgreementOfNodes(t *testing.T) {
 }
 
 // The vote of a rank counts if the rank ends, or leaves the job with Finalize, before the other members have
-// voted. It counts on the server's node and on a node with a relay.
+// voted. It counts on the server's node and on a node with a relay. Another rank of its node has voted before, and
+// a third one votes later.
 func TestVoteOfARankThatEnds(t *testing.T) {
 	for name, end := range map[string]func(n *nodes, rank int){
 		"Gone": func(n *nodes, rank int) {
@@ -91,20 +92,23 @@ func TestVoteOfARankThatEnds(t *testing.T) {
 			n.next(t, bootstrap.EventFinalized)
 		},
 	} {
-		for _, early := range []int{0, 1} { // rank 0 is on the server's node with rank 2, rank 1 at the relay with rank 3
-			n := newNodes(t, 2, 2)
+		for _, early := range []int{0, 1} { // ranks 0, 2 and 4 are on the server's node, ranks 1, 3 and 5 at the relay
+			n := newNodes(t, 2, 3)
 			vote := func(rank int) {
 				require.NoError(t, n.sessions[rank].Vote(bootstrap.Vote{
-					Comm: 9, Round: 1, Purpose: bootstrap.PurposeFlags, Members: n.all(), Flags: 1<<4 - 1 - 1<<rank,
+					Comm: 9, Round: 1, Purpose: bootstrap.PurposeFlags, Members: n.all(), Flags: 1<<6 - 1 - 1<<rank,
 				}))
 				require.NoError(t, n.sessions[rank].Stalled("voted"))
 				n.next(t, bootstrap.EventStalled) // handled after the vote, because both are frames of one rank
 			}
+			vote(early + 2)
 			vote(early)
 			end(n, early)
 			living := slices.DeleteFunc(n.all(), func(rank int) bool { return rank == early })
 			for _, rank := range living {
-				vote(rank)
+				if rank != early+2 {
+					vote(rank)
+				}
 			}
 			for _, rank := range living {
 				d, _ := decision(t, n.sessions[rank])

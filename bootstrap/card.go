@@ -44,7 +44,7 @@ type Address struct {
 }
 
 const (
-	cardVersion  = 2
+	cardVersion  = 3                        // a change of the layout of Data counts, too
 	cardHead     = 32                       // bytes before the first field of variable length
 	cardFixed    = cardHead + 1 + 1 + 1 + 2 // length of a card whose variable fields are empty
 	addressBytes = 18

@@ -70,13 +70,15 @@ func (p *poll) has(rank int) bool {
 // count sends the complete polls and removes them. A poll is complete when every member on this node has
 // voted, has ended or has left the job. If the rank in the parameter by has ended or left, count also sends the
 // incomplete polls that have its vote: the relay has not told the server of this rank's end yet, and a vote that
-// reaches the server after the end does not count. Callers hold gathering.
+// reaches the server after the end does not count. The relay keeps these polls and sends them again when they are
+// complete, because the server ignores votes that it has counted. Callers hold gathering.
 func (r *Relay) count(by int) error {
 	for key, p := range r.polls {
-		if r.awaits(p) && (r.local[by] || !p.has(by)) {
+		if !r.awaits(p) {
+			delete(r.polls, key)
+		} else if r.local[by] || !p.has(by) {
 			continue
 		}
-		delete(r.polls, key)
 		if err := r.up(by, p.append([]byte{byte(kindPoll)})); err != nil {
 			return err
 		}

@@ -218,8 +218,6 @@ func TestStrangersMakeRoom(t *testing.T) {
 	require.NoError(t, errors.Join(rank.Close(), (<-come).Close()))
 	_, err = strangers[2].Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
-	require.NoError(t, strangers[0].Close())
-	require.ErrorIs(t, welcome(strangers[0]), os.ErrClosed, "a connection that the door has closed is not admitted")
 	require.NoError(t, door.Close())
 	require.Error(t, <-served)
 	door.mu.Lock()
@@ -229,6 +227,19 @@ func TestStrangersMakeRoom(t *testing.T) {
 	for _, conn := range waiting {
 		require.NoError(t, conn.Close())
 	}
+}
+
+// A connection that the door has closed to make room is not admitted, even if its peer had sent its proof.
+func TestProofOfAConnectionThatMadeRoom(t *testing.T) {
+	door := newDoor(nil, NewSecret(), 1-strangersMax) // with room for one connection
+	from, proved, err := os.Pipe()
+	require.NoError(t, err)
+	door.enter(proved)
+	door.enter(from)
+	door.leave(proved)
+	require.ErrorIs(t, welcome(proved), os.ErrClosed)
+	require.Equal(t, []*os.File{from}, door.waiting)
+	require.NoError(t, from.Close())
 }
 
 // Rank 0 proves to its own server that it knows the secret. The deadline of the whole meeting applies to

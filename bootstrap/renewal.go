@@ -12,8 +12,8 @@ import (
 // Renewal is the beginning of the next generation of a job, after a rank has ended.
 type Renewal struct {
 	// Lost has the ranks that have ended and are started again, at once or when a host has room for them. It has
-	// at least one rank and is ascending. Cause is the exit status of one of these ranks in words, or the reason
-	// why their node was lost.
+	// at least one rank and is ascending. Cause is the exit status of the first of these ranks in words, or the
+	// reason why its node was lost.
 	Lost  []int
 	Cause string
 	// Job is the identity, in the next generation, of the rank that gets the renewal.
@@ -357,6 +357,9 @@ func (s *Session) takeRenewal(body []byte, files *passage) error {
 	if s.next == nil {
 		close(s.renewed)
 	} else {
+		if s.next.Lost[0] < r.Lost[0] {
+			r.Cause = s.next.Cause
+		}
 		r.Lost = append(r.Lost, s.next.Lost...)
 		slices.Sort(r.Lost)
 		r.Lost = slices.Compact(r.Lost)

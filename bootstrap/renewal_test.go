@@ -1,6 +1,7 @@
 package bootstrap_test
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"testing"
@@ -20,6 +21,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 			Generation: generation, OnFailure: bootstrap.OnFailureRespawn,
 		}
 	}
+	cause := func(rank int) string { return fmt.Sprintf("rank %d was killed", rank) }
 	want := make([][]int, len(w.sessions)) // with the ranks of earlier renewals that a rank has not entered
 	for rank, s := range w.sessions {
 		want[rank] = []int{lost}
@@ -30,7 +32,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 	}
 	_ = w.agent[lost].Close()
 	<-w.served[lost]
-	begun, err := w.server.Renew(bootstrap.Next{Lost: []int{lost}, Cause: "was killed", Describe: job})
+	begun, err := w.server.Renew(bootstrap.Next{Lost: []int{lost}, Cause: cause(lost), Describe: job})
 	require.NoError(t, err)
 	require.True(t, begun)
 	mine, theirs := net.Pipe()
@@ -43,7 +45,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 				continue
 			}
 			require.Equal(t, want[rank], s.Renewal().Lost)
-			require.Equal(t, "was killed", s.Renewal().Cause)
+			require.Equal(t, cause(want[rank][0]), s.Renewal().Cause)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // timeline is the virtual time of a simulated job. Messages arrive after random delays, and each
 // arrival is an event, at which happen is called.
 type timeline struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards random and events
 	random *rand.Rand
 	events int
 	happen func(event int) // called without mu
@@ -84,7 +84,8 @@ func (l *lane) close() {
 	}
 }
 
-// run calls the function act of each item when the item arrives, until the lane is closed.
+// run calls the function act of each item when the item arrives. It returns when the lane is closed and all items have
+// arrived.
 func (l *lane) run() {
 	for p := range l.queue {
 		time.Sleep(time.Until(p.due))

@@ -94,7 +94,7 @@ func waitOf(ranks []int, line string, among []bool) string {
 	}
 }
 
-// culprits returns, for each awaited rank that does not wait, a text that says what the rank does.
+// culprits returns texts that say what the first culpritsMax of the awaited ranks do that do not wait.
 func culprits(list []Doing, awaited []bool) []string {
 	var parts []string
 	for _, d := range list {

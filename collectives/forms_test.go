@@ -26,7 +26,7 @@ type trial struct {
 // then composes affine maps; it is an operator that does not commute.
 var then = collectives.Func(compose, false)
 
-// trials returns a trial of every operation, with blocks of up to n elements. For each operation that
+// trials returns a trial of every operation except those between neighbors, with blocks of up to n elements. For each operation that
 // can be in place, it also returns a trial in place.
 func trials(c *runtime.Comm, n, root int) []trial {
 	var all []trial
@@ -141,9 +141,9 @@ func forms(c *runtime.Comm, n, root int) error {
 
 // Every operation, in its three forms and in place, gives the same result as a serial loop. The
 // test uses every root, buffers of 0 elements, buffers with fewer and with more elements than ranks,
-// shared memory, and messages (MPICH's coll/redscat.c, coll/red_scat_block2.c, coll/scantst.c,
-// coll/exscan.c, coll/gatherv.c, coll/scatterv.c, coll/allgatherv2.c, coll/alltoallv.c and
-// coll/nonblocking2.c).
+// shared memory, and messages. It checks what MPICH's tests coll/redscat.c, coll/red_scat_block2.c,
+// coll/scantst.c, coll/exscan.c, coll/gatherv.c, coll/scatterv.c, coll/allgatherv2.c, coll/alltoallv.c and
+// coll/nonblocking2.c check.
 func TestForms(t *testing.T) {
 	sizes, lengths := []int{1, 2, 3, 4, 5, 8, 9}, []int{0, 1, 7, 300}
 	if testing.Short() {

@@ -232,3 +232,31 @@ func testElementsWithoutSize(t *testing.T) {
 			collectives.AllReduce(c, v, v, first))
 	})
 }
+
+// Each start of a persistent AllToAll in place sends what the buffer contains at that time, also if the algorithm sends
+// from a copy of the buffer.
+func TestPersistentInPlace(t *testing.T) {
+	const n, size = 300, 3 // blocks so long that the algorithm needs two buffers
+	world(t, size, func(c *runtime.Comm) error {
+		buf := make([]int, n*size)
+		p := collectives.AllToAllInit(c, buf, buf)
+		defer p.Close()
+		for round := range 3 {
+			for i := range buf {
+				buf[i] = 100*round + 10*c.Rank() + i/n
+			}
+			if err := p.Start(); err != nil {
+				return err
+			}
+			if _, err := p.Wait(); err != nil {
+				return err
+			}
+			for i, got := range buf {
+				if want := 100*round + 10*(i/n) + c.Rank(); got != want {
+					return fmt.Errorf("round %d: element %d is %d, not %d", round, i, got, want)
+				}
+			}
+		}
+		return nil
+	})
+}

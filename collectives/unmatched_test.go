@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// unmatched runs a step on a communicator of its own at every rank, near and distant, and requires that the error of
-// the job contains the text of a MismatchError. Only the member that finds the difference has the MismatchError
+// unmatched runs step at every rank of a new communicator, once with members on one node, and once with members that
+// communicate as if they were on different nodes. It requires that the error of the job contains the text of a MismatchError. Only the member that finds the difference has the MismatchError
 // itself.
 func unmatched(t *testing.T, size int, step func(c *runtime.Comm) error) {
 	t.Helper()
@@ -34,8 +34,8 @@ func unmatched(t *testing.T, size int, step func(c *runtime.Comm) error) {
 	}
 }
 
-// A call with no element at one member does not match a call with elements at the others, and the calls after it do not
-// take its place.
+// A call with no element at one member does not match a call with elements at the others. The call of the others is not
+// matched with a later call of that member either.
 func TestNoElementsAtOneMember(t *testing.T) {
 	unmatched(t, 3, func(c *runtime.Comm) error {
 		b, errs := make([]int, 4), []error{}
@@ -66,7 +66,7 @@ func TestUnmatchedNonblockingOperations(t *testing.T) {
 	})
 }
 
-// A Func that commutes does not match one that does not, because members then choose different algorithms.
+// A commutative Func does not match a noncommutative Func, because the algorithm depends on this property.
 func TestFuncsOfTwoKinds(t *testing.T) {
 	for _, n := range []int{1, 20000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -78,7 +78,8 @@ func TestFuncsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// ReduceValue is compared like other blocking operations: with its root, and with other operations.
+// ReduceValue is compared like other blocking operations: a call with another root, or a call of another operation,
+// does not match.
 func TestUnmatchedReduceValue(t *testing.T) {
 	sum := func(a, b int) int { return a + b }
 	unmatched(t, 2, func(c *runtime.Comm) error {

@@ -12,8 +12,8 @@ import (
 
 // valueUse records the operation with values that a goroutine of this rank executes on one
 // communicator. Such an operation has several steps: messages of values, or collective operations.
-// Operations of another goroutine must not run between the steps. So the operation is the owner of the group
-// (see group.busy) from its beginning to its end.
+// Operations of another goroutine must not run between the steps. So the goroutine of the operation owns the
+// group (see group.busy) from the beginning of the operation to its end.
 type valueUse struct {
 	mu   sync.Mutex // guards the fields below
 	op   string     // "" if no operation is in progress
@@ -75,7 +75,7 @@ func (u *valueUse) current() (op, line string) {
 	return u.op, u.site.Line(packagePath)
 }
 
-// step executes the call as a step of an operation with values, which is the owner of the group.
+// step executes the call as a step of an operation with values. The goroutine of that operation owns the group already.
 func (k *call) step() error {
 	k.free = busyValues
 	return k.wait()

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"cmp"
 	"math"
 )
 
@@ -21,7 +20,11 @@ const (
 // them.
 func allocate(n int) ([]byte, error) {
 	if n > allocateFreely {
-		if err := cmp.Or(fits(n), mappable(n)); err != nil {
+		err := fits(n)
+		if err == nil {
+			err = mappable(n) // only now, because mmap fills the memory at once if the program has called mlockall(2)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -27,8 +27,8 @@ type bridging struct {
 	met bool
 }
 
-// wholeInter is the tag under which agreeing records an operation of two groups. No message has this
-// tag.
+// wholeInter is the tag under which an agreeing (see agreement.go) records an operation of two groups. No message has
+// this tag.
 const wholeInter = -1
 
 // giveUp is Comm.giveUp for an operation of two groups. It also calls fail, because the other group would

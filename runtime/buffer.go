@@ -53,10 +53,11 @@ const (
 // Alloc returns a Buffer of n elements. The elements are not cleared: memory is reused, so that the
 // page faults of the first access occur only once. The first element is aligned to a cache line.
 //
-// Alloc returns an error if the Buffer is longer than 64 MiB and also longer than the memory of the machine or the
-// limit of the process's cgroup. It does not count memory that is already in use, because the system provides each
+// On Linux, Alloc returns an error if the Buffer is longer than 64 MiB and also longer than the memory of the machine or
+// the limit of the process's cgroup. It does not count memory that is already in use, because the system provides each
 // page only at its first access. If no memory is left then, this access ends the process, as it does for Go's own heap:
-// with SIGKILL or, if the machine limits committed memory (vm.overcommit_memory=2), with SIGBUS.
+// with SIGKILL or, if the machine limits committed memory (vm.overcommit_memory=2), with SIGBUS. On other systems, the
+// memory of the machine is not known, and Go ends the process if it gets no memory.
 func Alloc[T any](w *World, n int) (*Buffer, error) {
 	e := elementOf[T]()
 	if e.err != nil {

@@ -123,8 +123,8 @@ type Transport interface {
 	// exceptions in package shm, see its Conceal). An error says why a peer may still access the
 	// memory.
 	Conceal(k Key) error
-	// MarkDown tells the transport that the process of this peer has ended, for example that the
-	// node agent has reaped the process. The process no longer accesses any memory, so the transport
+	// MarkDown tells the transport that the process of this peer has ended. The caller knows this, for
+	// example, because the node agent has reaped the process. The process no longer accesses any memory, so the transport
 	// may use again all memory that the process could access. A later Poll reports the loss of the peer, with
 	// the cause of the first call of MarkDown or GiveUp, unless the loss was reported before. Until then,
 	// messages that the peer sent before its end still arrive if they can. Any goroutine may call MarkDown at
@@ -134,8 +134,9 @@ type Transport interface {
 	// process of the peer lives or may live, for example because the peer violates the protocol. A later
 	// Poll reports the loss, as after MarkDown; until then, the transport may deliver or discard messages of
 	// the peer. Until MarkDown, the transport does not use memory again to which the peer may still write,
-	// such as a ring. An operation ends, and the loss is reported, only when the peer no longer accesses the
-	// caller's memory for the operation, at the latest after MarkDown. After MarkDown, and after an earlier
+	// such as a ring. A Get, Put or FetchAdd in flight completes only when the peer no longer accesses the
+	// caller's memory for it, and the loss is reported after that; both happen after MarkDown at the latest.
+	// After MarkDown, and after an earlier
 	// GiveUp, GiveUp has no effect. Any goroutine may call GiveUp at any time.
 	GiveUp(peer int, cause error)
 	// Close ends every connection and frees the resources of the transport. Peers see
@@ -195,7 +196,8 @@ type Arena interface {
 	// they are first accessed.
 	Size() int
 	// Bytes returns n bytes at off. The caller's allocator decides who owns these bytes. Bytes fails if
-	// the arena does not contain all of these bytes, or cannot return them as one slice (package shm).
+	// the arena does not contain all of these bytes. In package shm, Bytes also fails if the bytes are not
+	// contiguous in this process.
 	Bytes(off, n int) ([]byte, error)
 	// Discard gives the pages of [off, off+n) back to the machine if it can. Their contents
 	// become zero in any case. off and n are multiples of the page size.

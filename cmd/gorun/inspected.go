@@ -39,7 +39,7 @@ type inspectors struct {
 const (
 	// recordedMost is the largest number of ranks without an answer whose last operations are in a report.
 	recordedMost = 64
-	// lookMost is the longest wait for the records of ranks on hosts.
+	// lookMost is the longest time for which gorun waits for the answers of the hosts' agents.
 	lookMost = 2 * time.Second
 )
 
@@ -94,9 +94,9 @@ func (j *job) inspected(q inspector) {
 	}
 }
 
-// answerInspectors prepares the answer to the waiting requests from list, the reports of the ranks, and from
-// the flight recorders. It asks the hosts for the contents of the recorders of their ranks. The answer is
-// sent by lookEnded.
+// answerInspectors prepares the answer to the waiting requests. The answer contains the reports of the ranks (the
+// argument list) and data of the flight recorders. answerInspectors asks the hosts for the contents of the recorders
+// of their ranks. The answer is sent by lookEnded.
 func (j *job) answerInspectors(list []bootstrap.Doing) {
 	i := &j.watch.inspectors
 	if len(i.waiting) == 0 {

@@ -50,7 +50,7 @@ const (
 )
 
 // For each of these orders of reports, the failure that has caused the other failures counts. The job does
-// not end before this failure is known.
+// not end before this failure is known, unless lost ranks are started again.
 func TestVerdictInEveryOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode       string

@@ -57,8 +57,8 @@ func (a *agentLink) expect(t *testing.T, want link.Kind) (up int, body []byte) {
 	}
 }
 
-// The frames that ranks send to gorun have a window. A rank that sends reports without end blocks on its own
-// host. Signals and output must still pass.
+// The frames that ranks send to gorun have a window. If a rank sends reports
+// without end, its agent does not read them any more when the window is full. Signals and output must still pass.
 func TestReportsHaveAWindow(t *testing.T) {
 	a := startAgent(t)
 	a.expect(t, link.KindHello)
@@ -110,7 +110,7 @@ func TestRenewalWhileTheWindowIsFull(t *testing.T) {
 		up, body := a.expect(t, link.KindUp)
 		all += up + len(body)
 	}
-	for range 100 { // meanwhile the rank sends the report that waits for room
+	for range 100 { // meanwhile the rank begins a report that waits, because the window is full
 		a.Send(link.KindSignal, link.Target{}.Append(nil), link.Amount(int(unix.SIGUSR1)))
 		a.expect(t, link.KindOutput)
 	}

@@ -62,7 +62,8 @@
 // arena becomes a dead letter, too.
 //
 // An actor gets the parts of an actor.MessageBatch before the batch, as with protoactor. A batch whose method
-// GetMessages panics becomes a dead letter.
+// GetMessages panics becomes a dead letter, except at an actor with a mailbox of another package: if the batch comes
+// from another rank, the panic then ends the rank of the actor.
 //
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which
 // they were sent, and each message that does not become a dead letter arrives once.

@@ -8,7 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// testCallBack makes a handler call, within each of its callbacks, methods that a handler may call.
+// testCallBack checks that a handler can call, within each of its callbacks, the methods of the transport that a
+// handler may call.
 func testCallBack(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.connected(0, 2)

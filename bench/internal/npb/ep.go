@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	epBatch     = 1 << 16 // number of pairs in a batch (mk of ep.f90)
+	epBatch     = 1 << 16 // number of pairs in a batch (nk = 2**mk of ep.f90)
 	epChunk     = 1 << 10 // number of pairs processed at a time; arrays of this length stay in the first-level cache
 	epAnnuli    = 10      // number of annuli in which deviates are counted
 	epTolerance = 1e-8    // tolerance of verify.f90

@@ -14,12 +14,12 @@ const (
 )
 
 // isProblem is a row of the class table of IS (is.c): 2^log2Keys keys below 2^log2Max in 2^log2Buckets
-// buckets. The rank of a key is its place in the sorted sequence. In iteration number it, the key at the global
-// position testIndex[i] must have the rank testRank[i] + drift(i, it).
+// buckets. The rank of a key is its place in the sorted sequence. In iteration n, the key at the global
+// position testIndex[i] must have the rank testRank[i] + drift(i, n).
 type isProblem struct {
 	log2Keys, log2Max, log2Buckets int
 	testIndex, testRank            [isTests]int
-	drift                          func(i, it int) int
+	drift                          func(i, n int) int
 }
 
 var isProblems = map[Class]isProblem{

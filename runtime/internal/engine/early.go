@@ -71,7 +71,8 @@ func (y *early) refuse(k streamKey) {
 	}
 }
 
-// has reports whether a message of a stream was refused and the end of the stream has not arrived.
+// has reports whether refuse has recorded the stream and the end of the stream has not arrived. refuse records at most
+// refusedMax streams.
 func (y *early) has(k streamKey) bool {
 	_, refused := y.refused[k]
 	return refused
@@ -113,7 +114,7 @@ func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Messa
 }
 
 // refuse drops an actor message and returns its arena memory. If the message came through a stream, refuse
-// returns the words and the first bytes of the message to the sender.
+// sends the header words and the first bytes of the message back to the sender.
 func (e *Engine) refuse(p *peer, w ActorMessage, body []byte, memory *Message) {
 	if memory != nil {
 		e.giveBack(p, memory.key)

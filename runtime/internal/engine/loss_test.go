@@ -167,6 +167,7 @@ func TestMarkDownAfterLoss(t *testing.T) {
 	require.Empty(t, s.down)
 	e.MarkDown(1, errors.New("signal 9"))
 	require.Equal(t, []int{1}, s.down)
+	require.Empty(t, s.causes, "the process has ended, so the peer is not only given up")
 	// Nothing is told about this rank itself.
 	e.MarkDown(0, errors.New("signal 9"))
 	require.Equal(t, []int{1}, s.down)

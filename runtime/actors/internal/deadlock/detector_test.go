@@ -175,6 +175,7 @@ func TestHolding(t *testing.T) {
 	d.Release("a", 2, 30)
 	begins, held = d.Hold("a", 1, 200, 100)
 	require.True(t, begins && held)
+	require.EqualValues(t, 1, d.Begin(deadlock.Origin{}).Number, "Hold begins no probe")
 }
 
 func TestProbesOnTheWire(t *testing.T) {

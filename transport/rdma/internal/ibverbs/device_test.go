@@ -158,7 +158,7 @@ func TestDeviceMemory(t *testing.T) {
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit))
 	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &old)) }()
 	if b.context.Device.Driver != uverbs.DriverSIW {
-		return // root may exceed the limit here (CAP_IPC_LOCK)
+		return // with this driver, root may exceed the limit (CAP_IPC_LOCK)
 	}
 	_, err = b.domain.Register(make([]byte, 1<<20), uverbs.AccessLocalWrite)
 	var locked *uverbs.MemlockError
@@ -192,7 +192,7 @@ func TestDeviceFlush(t *testing.T) {
 	require.Empty(t, b.log)
 }
 
-// initialise takes a queue pair of InfiniBand to the INIT state.
+// initialise takes a queue pair of a RoCE device to the INIT state.
 func initialise(t *testing.T, q *ibverbs.QueuePair) {
 	t.Helper()
 	require.NoError(t, q.Modify(&uverbs.PairAttributes{

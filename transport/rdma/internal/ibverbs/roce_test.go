@@ -32,7 +32,7 @@ func (b *bench) connect(a, z *ibverbs.QueuePair) {
 	}
 }
 
-// TestDeviceRoCE transfers every kind of request on a connection within the process.
+// TestDeviceRoCE executes every kind of request except a Send with Invalidate, on a connection within the process.
 func TestDeviceRoCE(t *testing.T) {
 	b := newBench(t, allAccess|uverbs.AccessRemoteAtomic)
 	if b.context.Device.Driver != uverbs.DriverRXE {
@@ -129,7 +129,7 @@ func (b *bench) post(q *ibverbs.QueuePair, r uverbs.SendRequest) {
 	require.Equal(b, q.Number, c.QueuePair)
 }
 
-// exchange posts, from a to z, all requests that exist both with RoCE and with iWARP.
+// exchange posts Sends, Writes and Reads from a to z. RoCE and iWARP both have these requests.
 func (b *bench) exchange(a, z *ibverbs.QueuePair) {
 	b.Helper()
 	// The Sends of one list have several segments or no segment, and some of them are inline. Only the last
@@ -157,7 +157,7 @@ func (b *bench) exchange(a, z *ibverbs.QueuePair) {
 	require.Equal(b, uverbs.CompletedSend, b.next(23).Op)
 	require.Empty(b, b.log, "unsignalled")
 
-	// The Writes and Reads are longer than a packet. A request with a fence follows a Read.
+	// The first Write and the first Read are longer than a packet. A request with a fence follows a Read.
 	for i := range b.memory[:8000] {
 		b.memory[i] = byte(i * 7)
 	}

@@ -46,7 +46,7 @@ func (e *RefusalError) Is(target error) bool {
 func Refused(r Reason) error { return &RefusalError{Reject: Reject{Reason: r}} }
 
 // UnprovenError reports a refusal without a valid tag of the rank to which the request was sent.
-// Anybody on the network path can have written the refusal, or a rank with another secret. An
+// Anybody on the network path, or a rank with another secret, can have written the refusal. An
 // UnprovenError matches no error that Refused returns, and ends only one attempt.
 type UnprovenError struct {
 	// Reason is the reason in the refusal.

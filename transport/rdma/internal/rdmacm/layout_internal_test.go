@@ -18,8 +18,8 @@ type constant struct {
 	golden, used int
 }
 
-// layout contains the constants whose expressions need rdma_user_cm.h and the headers that it
-// includes.
+// layout contains the constants whose expressions need rdma_user_cm.h, netinet/in.h and stddef.h, but no header of a
+// library.
 var layout = []constant{
 	{"RDMA_USER_CM_ABI_VERSION", 4, abiVersion},
 	{"RDMA_USER_CM_CMD_CREATE_ID", 0, commandCreate},

@@ -66,7 +66,7 @@ type Region struct {
 }
 
 // Register registers memory with the device. Unless access contains AccessOnDemand, the kernel pins
-// the pages of b, which takes time. The error may wrap a MemlockError.
+// the pages of b, which takes time. The error may be a *MemlockError.
 func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 	const op = "register memory"
 	c := d.context
@@ -130,8 +130,8 @@ func memlockCause(address, length, limit, used, page uint64, err error) error {
 
 // lockedMemory returns the number of bytes of the process that are locked or pinned. The argument
 // status is the text of /proc/self/status (proc(5)). The file counts locked and pinned memory
-// separately, and a driver adds its memory to only one of the two numbers. So lockedMemory returns
-// the larger number.
+// separately, and a driver adds its memory to only one of the two numbers. lockedMemory cannot know to
+// which, so it returns the larger number.
 func lockedMemory(status string) uint64 {
 	var most uint64
 	for _, line := range strings.Split(status, "\n") {

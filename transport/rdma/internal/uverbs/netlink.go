@@ -118,7 +118,7 @@ func (e exchange) one(command uint16, index uint32, kind uint16, value []byte, t
 	})
 	var refused unix.Errno
 	if errors.As(err, &refused) {
-		return nil // the device was removed before the query, or has no verbs
+		return nil // for example, the device was removed before the query, or has no verbs
 	}
 	return err
 }

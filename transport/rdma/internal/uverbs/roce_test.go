@@ -30,7 +30,7 @@ func (b *bench) connect(a, z *uverbs.QueuePair) {
 	}
 }
 
-// TestDeviceRoCE transfers every kind of request on a connection within the process.
+// TestDeviceRoCE executes every kind of request except a Send with Invalidate, on a connection within the process.
 func TestDeviceRoCE(t *testing.T) {
 	b := newBench(t, allAccess|uverbs.AccessRemoteAtomic)
 	if b.context.Device.Driver != uverbs.DriverRXE {
@@ -92,11 +92,11 @@ func (b *bench) post(q *uverbs.QueuePair, r uverbs.SendRequest) {
 	require.Equal(b, q.Number, c.QueuePair)
 }
 
-// exchange posts, from a to z, all requests that exist both with RoCE and with iWARP.
+// exchange posts Sends, Writes and Reads from a to z. RoCE and iWARP both have these requests.
 func (b *bench) exchange(a, z *uverbs.QueuePair) {
 	b.Helper()
-	// The Sends of one list have several segments or no segment, and some of them are inline. Only the
-	// last Send is signalled.
+	// The four Sends of this list have four, no, two segments and one segment. The third Send is inline. Only the last
+	// Send is signalled.
 	for i := range 4 {
 		b.receive(z, uint64(10+i), 4096+256*i, 256)
 	}
@@ -120,7 +120,7 @@ func (b *bench) exchange(a, z *uverbs.QueuePair) {
 	require.Equal(b, uverbs.CompletedSend, b.next(23).Op)
 	require.Empty(b, b.log, "unsignalled")
 
-	// The Writes and Reads are longer than a packet. A request with a fence follows a Read.
+	// The first Write and the first Read are longer than a packet. A request with a fence follows a Read.
 	for i := range b.memory[:8000] {
 		b.memory[i] = byte(i * 7)
 	}
@@ -157,8 +157,8 @@ func (b *bench) breach(a, z *uverbs.QueuePair) {
 	request := uverbs.SendRequest{ID: 60, Op: uverbs.OpWrite, Segments: b.segment(0, 8), RemoteAddress: granted.Address, RKey: granted.RKey}
 	b.post(a, request)
 	b.receive(z, 61, 4096, 64)
-	// On a RoCE device peers can invalidate memory regions of the kernel and memory windows, but
-	// they cannot invalidate memory regions of user space.
+	// A peer cannot invalidate a memory region of user space on a RoCE device, but only memory windows and the
+	// kernel's regions. So this is a plain Send, and the test closes the region itself.
 	b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSend, Segments: b.segment(0, 8)})
 	require.NoError(b, granted.Close())
 	require.Equal(b, uverbs.StatusSuccess, b.next(61).Status)

@@ -11,13 +11,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// sendHex is the DDP segment of RFC 5044 figures 5 and 6: an untagged Send with 24 zero octets. The caller sets
-// the MSN.
+// sendHex is the DDP segment of RFC 5044 figures 5 and 6: an untagged Send with 24 zero octets. Its MSN is 1,
+// as in figure 5.
 const sendHex = "4143 00000000 00000000 00000001 00000000" + "000000000000000000000000000000000000000000000000"
 
-// TestChecksumVectors checks the CRCs of RFC 5044 figures 5 and 6. Each of these FPDUs contains a marker. This
-// package never sends markers, but the test can check the CRCs, because a CRC covers a marker like any other
-// octets.
+// TestChecksumVectors checks the CRCs of RFC 5044 figures 5 and 6. The octets of both figures contain a marker.
+// This package never sends markers, but the test can check the CRCs, because a CRC covers a marker like any other
+// octets. The third vector is the FPDU of figure 5 without its marker.
 func TestChecksumVectors(t *testing.T) {
 	for name, c := range map[string]struct{ covered, wire string }{
 		"figure 5, marker before the FPDU": {"00000000 002a" + sendHex, "52 23 99 83"},
@@ -49,8 +49,8 @@ func TestFPDUGolden(t *testing.T) {
 	}
 }
 
-// TestSeal checks that completing an FPDU in place gives the same octets as AppendFPDU. The memory of the
-// padding and of the CRC contains other bytes before.
+// TestSeal checks that completing an FPDU in place gives the same octets as AppendFPDU. Before the call
+// of Seal, the memory of the padding and of the CRC contains other bytes.
 func TestSeal(t *testing.T) {
 	for n := range 600 {
 		for _, on := range []bool{true, false} {
