@@ -27,6 +27,15 @@ func Algorithms() map[string][]string {
 	return all
 }
 
+// Calls returns the number of blocking operations that this member has begun on a communicator. Any goroutine may call it.
+func Calls(c *runtime.Comm) uint64 {
+	g, _, err := find(c)
+	if err != nil {
+		return 0
+	}
+	return g.blocking.highest()
+}
+
 // Distant makes a communicator behave as if each of its members were on a node of its own.
 func Distant(c *runtime.Comm) error {
 	g, _, err := find(c)

@@ -99,9 +99,9 @@ const arbitersMax = 4
 // odd decides whether this member or peer made the wrong call, and returns that member's world rank.
 // It asks up to arbitersMax other members for their calls at the same point, which subject identifies.
 // The first of these members that made one of the two calls decides: the call that it did not make is the
-// wrong one. So if only one member's call differs, all members that detect the mismatch name this
-// member. If the two calls are equal, or if none of the asked members made either call, odd returns the
-// world rank of this member or of peer, whichever has the lower rank in the communicator.
+// wrong one. So if only one member's call differs, and an asked member has made its call already, all members that
+// detect the mismatch name the one member. If the two calls are equal, or if none of the asked members has made
+// either call, odd returns the world rank of this member or of peer, whichever has the lower rank in the communicator.
 func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
 	low, asked := min(g.rank, peer), 0
 	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {

@@ -70,7 +70,8 @@ func (b *bridging) failAll() {
 	}
 }
 
-// errGaveUp is the error of an operation of two groups at the group that did not give up.
+// errGaveUp is the error of swap if the leader of the other group has sent an empty message, because that group gave up
+// before a communicator of both groups existed.
 var errGaveUp = errors.New("the other group gave up")
 
 // exchange returns two lists: the words of the ranks of this group, and the words of the ranks of

@@ -94,6 +94,15 @@ func (s *System) RunWaiting(id string, message any) {
 	m.run()
 }
 
+// Rests reports whether an actor of this rank neither runs nor is about to run.
+func (s *System) Rests(id string) bool {
+	box, _ := s.boxes.Load(id)
+	m := box.(*mailbox)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.scheduled
+}
+
 // Lives reports whether an actor of this rank exists or has not ended completely.
 func (s *System) Lives(id string) bool {
 	_, ok := s.boxes.Load(id)

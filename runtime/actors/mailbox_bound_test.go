@@ -22,7 +22,7 @@ func TestSenderWaitsWhileATurnEnds(t *testing.T) {
 		in := inbox(t, s, "in", s.Worker())
 		s.Root.Send(s.PID(0, "in"), "first")
 		require.Equal(t, "first", next(t, in))
-		require.Eventually(t, s.Idle, soon, time.Millisecond)
+		require.Eventually(t, func() bool { return s.Rests("in") }, soon, time.Millisecond)
 		s.RunWaiting("in", "second")
 		select {
 		case m := <-in:
