@@ -145,6 +145,16 @@ func (t *Transport) hold(l *link, a arrived) {
 	l.held = append(l.held, a)
 }
 
+// unhold moves the messages that hold has kept for a link to the front of the stash. If the budget of a Poll was spent,
+// the stash may have later messages of the link already.
+func (t *Transport) unhold(l *link) {
+	held := make([]delivery, 0, len(l.held)+len(t.stash))
+	for _, a := range l.held {
+		held = append(held, delivery{arrived: a})
+	}
+	t.stash, l.held = append(held, t.stash...), nil
+}
+
 // proved checks the proof in the first message of an accepted connection. If the proof is not
 // valid, proved ends the connection and returns false.
 func (t *Transport) proved(l *link, b []byte) bool {

@@ -234,10 +234,7 @@ func (p *endpoint) use(l *link, terms negotiation.Terms) {
 		p.route = fmt.Sprintf("%v -> %v", info.Local, info.Remote)
 	}
 	p.flow.Connect(l.window, int(terms.SendCredits), t.measure.slots)
-	for _, a := range l.held {
-		t.stash = append(t.stash, delivery{arrived: a})
-	}
-	l.held = nil
+	t.unhold(l)
 	if l.conn.Active {
 		p.prompt = false
 		t.sendProof(l, p.flow.Update()) // the active side speaks first
