@@ -61,8 +61,13 @@ func TestOtherLaunchersMakeAWorld(t *testing.T) {
 			require.NotZero(t, got.code, "a rank that is killed ends the job")
 			got = abroad(t, l.command, helper(nil, "abort", "2")...)
 			require.NotZero(t, got.code, "the rank's words may be lost: MPICH's proxy exits at once when it is told of an abort")
-			got = abroad(t, l.command, binary, "true")
-			require.NotZero(t, got.code)
+			for range 5 { // these words, too, may be lost
+				got = abroad(t, l.command, binary, "true")
+				require.NotZero(t, got.code)
+				if got.err != "" {
+					break
+				}
+			}
 			require.Contains(t, got.err, "has started gorun 4 times")
 		})
 	}
