@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
@@ -148,11 +149,10 @@ func (t *Transport) hold(l *link, a arrived) {
 // unhold moves the messages that hold has kept for a link to the front of the stash. If the budget of a Poll was spent,
 // the stash may have later messages of the link already.
 func (t *Transport) unhold(l *link) {
-	held := make([]delivery, 0, len(l.held)+len(t.stash))
-	for _, a := range l.held {
-		held = append(held, delivery{arrived: a})
+	for i, a := range l.held {
+		t.stash = slices.Insert(t.stash, i, delivery{arrived: a})
 	}
-	t.stash, l.held = append(held, t.stash...), nil
+	l.held = nil
 }
 
 // proved checks the proof in the first message of an accepted connection. If the proof is not

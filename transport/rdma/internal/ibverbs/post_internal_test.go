@@ -150,6 +150,8 @@ func TestSharedReceives(t *testing.T) {
 	s, err := f.domain.NewSharedReceiveQueue(10, 2)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
+	require.Equal(t, 12, s.Capacity())
+	require.Equal(t, 2, s.Segments)
 	q := f.pair(t, s, 4)
 	require.Zero(t, q.Granted.Receives)
 	_, err = q.PostReceives(make([]uverbs.ReceiveRequest, 1))

@@ -10,13 +10,17 @@ import (
 
 // SharedReceiveQueue holds the receives of several queue pairs.
 type SharedReceiveQueue struct {
+	// Segments is the maximum number of segments of a receive.
+	Segments int
+
 	context  *Context
 	object   *sharedObject
+	capacity int
 	receives *receiveList
 }
 
 // NewSharedReceiveQueue makes a queue. The argument entries is the minimum number of receives for
-// which the queue has room, and segments the minimum number of segments that a receive may have.
+// which the queue has room. The argument segments is the minimum of SharedReceiveQueue.Segments.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments int) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context
@@ -34,15 +38,18 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments int) (*Shared
 	if err != nil {
 		return nil, uverbs.MemlockCause(0, uint64(entries)*uint64(segments+1)*uint64(sizeOf[segment]()), err)
 	}
-	got := &request.limits
-	s := &SharedReceiveQueue{context: c, object: o, receives: newReceiveList(int(got.segments), c.isSIW())}
+	s := &SharedReceiveQueue{Segments: int(request.limits.segments), context: c, object: o, capacity: int(request.limits.entries)}
+	s.receives = newReceiveList(s.Segments, c.isSIW())
 	held.Store(s, nil)
-	if int(got.entries) < entries || int(got.segments) < segments {
+	if s.capacity < entries || s.Segments < segments {
 		_ = s.Close()
-		return nil, c.err(op, nonsense("%d entries of %d segments in place of %d of %d", got.entries, got.segments, entries, segments))
+		return nil, c.err(op, nonsense("%d entries of %d segments in place of %d of %d", s.capacity, s.Segments, entries, segments))
 	}
 	return s, nil
 }
+
+// Capacity returns the number of receives that the queue can hold.
+func (s *SharedReceiveQueue) Capacity() int { return s.capacity }
 
 // PostReceives posts receives in order, and returns the number of posted receives. If some were not
 // posted, the error is ErrFull, ErrRequest, ErrClosed or the library's.
