@@ -10,30 +10,52 @@ import (
 	"github.com/gorun-hpc/gorun/internal/hugepages"
 )
 
-// faultInPages is the length of the shared memory that readFaults maps, in pages.
+// faultInPages is the length of the memory that the tests map, in pages.
 const faultInPages = 256
 
-// TestFaultIn checks that reads of untouched shared memory take no page faults after FaultIn.
+// TestFaultIn checks that reads of untouched shared memory take no page faults after FaultIn. In the second case
+// the memory does not begin on a page, so that madvise(2) fails as it does on old kernels.
 func TestFaultIn(t *testing.T) {
-	if n := readFaults(t, func(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_READ) }); n > faultInPages/2 {
-		t.Skip("needs MADV_POPULATE_READ (Linux 5.14, no emulator)")
+	for name, from := range map[string]int{"a whole page": 0, "the middle of a page": 8} {
+		t.Run(name, func(t *testing.T) {
+			b := untouched(t, unix.MAP_SHARED)
+			hugepages.FaultIn(b[from:], false)
+			sum := byte(0)
+			faults := faultsOf(t, func(at int) { sum += b[at] })
+			require.Zero(t, sum)
+			require.Less(t, faults, int64(faultInPages/2), "others are faults of the Go runtime")
+		})
 	}
-	require.Less(t, readFaults(t, hugepages.FaultIn), int64(faultInPages/2), "others are faults of the Go runtime")
 }
 
-// readFaults maps new shared memory and calls prepare with the memory. It returns how many page faults this
-// process takes while it then reads each page.
-func readFaults(t *testing.T, prepare func(b []byte)) int64 {
-	t.Helper()
-	b, err := unix.Mmap(-1, 0, faultInPages*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, unix.Munmap(b)) }()
-	prepare(b)
-	before, sum := minorFaults(t), byte(0)
-	for at := 0; at < len(b); at += os.Getpagesize() {
-		sum += b[at]
+// TestFaultInForWrites checks that writes to untouched private memory take no page faults after FaultIn. The
+// memory is private, because a write to a page that was only read then takes another page fault.
+func TestFaultInForWrites(t *testing.T) {
+	probe := untouched(t, unix.MAP_PRIVATE)
+	if err := unix.Madvise(probe, unix.MADV_POPULATE_WRITE); err != nil {
+		t.Skip("needs MADV_POPULATE_WRITE (Linux 5.14, no emulator): ", err)
 	}
-	require.Zero(t, sum)
+	b := untouched(t, unix.MAP_PRIVATE)
+	hugepages.FaultIn(b, true)
+	require.Less(t, faultsOf(t, func(at int) { b[at] = 1 }), int64(faultInPages/2), "others are faults of the Go runtime")
+}
+
+// untouched returns new memory without pages. kind is MAP_SHARED or MAP_PRIVATE.
+func untouched(t *testing.T, kind int) []byte {
+	t.Helper()
+	b, err := unix.Mmap(-1, 0, faultInPages*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, kind|unix.MAP_ANONYMOUS)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Munmap(b)) })
+	return b
+}
+
+// faultsOf returns the number of page faults of this process while use is called with the offset of each page.
+func faultsOf(t *testing.T, use func(at int)) int64 {
+	t.Helper()
+	before := minorFaults(t)
+	for at := 0; at < faultInPages*os.Getpagesize(); at += os.Getpagesize() {
+		use(at)
+	}
 	return minorFaults(t) - before
 }
 

@@ -3,4 +3,4 @@
 package hugepages
 
 // FaultIn does nothing, because this system has no call to map pages in advance.
-func FaultIn(_ []byte) {}
+func FaultIn(_ []byte, _ bool) {}

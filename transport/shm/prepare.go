@@ -1,6 +1,10 @@
 package shm
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/internal/hugepages"
+)
 
 // On a small node, every pair of ranks can have a ring in each direction. Before the first message,
 // the lanes move from the inbox to the rings, and the pages of the rings are allocated. A page fault
@@ -42,10 +46,10 @@ func (t *Transport) Partners() []int {
 // touch allocates the pages of this rank's control area that the peers of a small node will use.
 func (t *Transport) touch() {
 	if t.small() && t.node.ranks > 1 {
-		populate(t.control.bytes[:offRings+(t.node.ranks-1)*ringBytes])
+		hugepages.FaultIn(t.control.bytes[:offRings+(t.node.ranks-1)*ringBytes], true)
 	}
 	if t.few() {
-		populate(t.node.staging(t.cfg.LocalRank).bytes)
+		hugepages.FaultIn(t.node.staging(t.cfg.LocalRank).bytes, true)
 	}
 }
 
@@ -60,9 +64,9 @@ func (e *endpoint) Prepare() {
 		return
 	}
 	e.prepared = e.sent == 0
-	populate(ringOf(e.control, e.number).bytes)
+	hugepages.FaultIn(ringOf(e.control, e.number).bytes, true)
 	if e.t.few() {
-		populate(e.t.node.staging(e.slot).bytes)
+		hugepages.FaultIn(e.t.node.staging(e.slot).bytes, true)
 	}
 	if a := atomic.LoadUint64(e.alert); a&alertArmed != 0 {
 		e.wake(a)

@@ -26,9 +26,9 @@ type Config struct {
 	// Note is called with private memory of this member before a Reader reads from this memory or
 	// into it. It may be nil.
 	Note func(b []byte)
-	// FaultIn maps the pages of another member's part in advance. The part begins at a page boundary.
-	// If FaultIn is nil, a page is mapped when it is first read.
-	FaultIn func(part []byte)
+	// FaultIn maps the pages of a member's part in advance; write is true for the part of this member.
+	// The part begins at a page boundary. If FaultIn is nil, a page is mapped when it is first used.
+	FaultIn func(part []byte, write bool)
 	// Place returns the source line of the current operation, for errors; it may be
 	// nil.
 	Place func() string
@@ -78,7 +78,7 @@ type Group struct {
 	large   *ring
 	reader  Reader
 	note    func(b []byte)
-	faultIn func(part []byte)
+	faultIn func(part []byte, write bool)
 	lending *peerReads
 }
 
@@ -99,6 +99,9 @@ func New(c Config) (*Group, error) {
 	}
 	if g.note == nil {
 		g.note = func([]byte) {}
+	}
+	if g.faultIn == nil {
+		g.faultIn = func([]byte, bool) {}
 	}
 	if g.awaits == nil {
 		g.awaits = func() {}
@@ -215,9 +218,13 @@ func (g *Group) slot(q int, n uint64) *slot {
 // locate fills in slots[q]. It is called at the first use of the buffers of member q. The reason: slots takes about
 // 80 KiB in a group of 64 members, and a member that only waits in barriers does not need this memory.
 func (g *Group) locate(q int) []slot {
+	part := g.mem.Part(q)
+	if !g.crowded { // otherwise a part has more slots than most programs use
+		g.faultIn(part, q == g.rank)
+	}
 	slots := make([]slot, g.plan.slots)
 	for i := range slots {
-		slots[i] = g.plan.slot(g.mem.Part(q), i)
+		slots[i] = g.plan.slot(part, i)
 	}
 	g.slots[q] = slots
 	return slots

@@ -57,10 +57,10 @@ const (
 	// purpose, parts are made longer only up to roomBytes bytes of all parts together.
 	roomBytes = 16 << 20
 	roomMax   = 2 << 20 // the largest length of a part
-	// populateMax is a limit for the length of all parts together. Up to this length, each member
+	// faultInMax is a limit for the length of all parts together. Up to this length, each member
 	// faults in the pages of all parts when it opens them. These page faults take the member about
 	// 50 us for each MiB.
-	populateMax = 17 << 20
+	faultInMax = 17 << 20
 )
 
 func planFor(size int, crowded bool) plan {

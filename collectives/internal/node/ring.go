@@ -1,7 +1,5 @@
 package node
 
-import "os"
-
 // ring is the memory of the large operations. Each part has a number of places for segments (depth). The
 // places are used in turn. The numbering of the segments continues from one operation to the next.
 //
@@ -42,7 +40,7 @@ func (g *Group) flow() (*ring, error) {
 		part := mem.Part(q)
 		f.ready[q], f.done[q], f.parts[q] = wordAt(part, 0), wordAt(part, 8), part[line:]
 	}
-	if g.size*g.plan.largePart() <= populateMax {
+	if g.size*g.plan.largePart() <= faultInMax {
 		f.populate()
 	}
 	g.large = f
@@ -52,14 +50,9 @@ func (g *Group) flow() (*ring, error) {
 // populate faults in the pages of all parts, beginning with this member's part. Without populate, each
 // member would take page faults in the first operations, whose segments use all of the parts.
 func (f *ring) populate() {
-	mine := f.parts[f.g.rank]
-	for at := 0; at < len(mine); at += os.Getpagesize() {
-		mine[at] = 0
-	}
-	for q := range f.parts {
-		if q != f.g.rank && f.g.faultIn != nil {
-			f.g.faultIn(f.mem.Part(q))
-		}
+	for k := range f.parts {
+		q := (f.g.rank + k) % len(f.parts)
+		f.g.faultIn(f.mem.Part(q), k == 0)
 	}
 }
 
