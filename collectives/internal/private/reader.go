@@ -18,13 +18,16 @@ type Reader struct{}
 
 var _ node.Reader = Reader{}
 
+// self is the ID of this process. Each call of os.Getpid would make a system call.
+var self = uint64(os.Getpid())
+
 // Process returns the ID of this process.
-func (Reader) Process() uint64 { return uint64(os.Getpid()) }
+func (Reader) Process() uint64 { return self }
 
 // Read copies len(dst) bytes from address addr of process p. After an error the contents of dst are
 // undefined. The error is ESRCH if the process has ended, even if another process has its ID now.
 func (Reader) Read(p node.Process, addr uint64, dst []byte) error {
-	if p.ID == uint64(os.Getpid()) {
+	if p.ID == self {
 		return ErrSameProcess
 	}
 	return read(p, addr, dst)
