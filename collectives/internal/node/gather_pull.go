@@ -31,16 +31,25 @@ func (g *Group) AllGatherPull(send, recv []byte, parts message.Parts) error {
 	return g.lending.during(send, func(l *peerReads) error { return l.pullParts(send, recv, parts) })
 }
 
-// pullParts copies the contributions of all members to their parts of recv. It copies this member's
-// own contribution first, to give the others time to arrive.
+// pullParts copies the contributions of all members to their parts of recv. It copies this member's own
+// contribution when it would have to wait for another member, or else last, after it has signalled that its reads are
+// finished.
 func (l *peerReads) pullParts(send, recv []byte, parts message.Parts) error {
 	rank, size := l.g.rank, l.g.size
-	kernel.Copy(parts.Of(recv, rank), send)
+	copied := false
 	for k := 1; k < size; k++ {
 		q := (rank + k) % size
+		if !copied && !l.exposed(q) {
+			kernel.Copy(parts.Of(recv, rank), send)
+			copied = true
+		}
 		if err := l.pull(q, 0, parts.Of(recv, q)); err != nil {
 			return err
 		}
+	}
+	l.finish()
+	if !copied {
+		kernel.Copy(parts.Of(recv, rank), send)
 	}
 	return nil
 }

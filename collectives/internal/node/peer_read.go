@@ -59,6 +59,8 @@ type peerReads struct {
 	// only its address, so this reference keeps the slice from being garbage-collected.
 	number  uint64
 	held    []byte
+	// finished is the number of the latest operation for which finish was called.
+	finished uint64
 	granted bool
 	// chunk is memory for the piece of the other member's contribution that ReducePull reads. result is
 	// memory for the operands that this member has combined for root.
@@ -141,7 +143,8 @@ func (l *peerReads) probe() (bool, error) {
 }
 
 // during executes an operation in which all other members may read b. It calls pull, which does this
-// member's reads. during returns when all members have finished their reads.
+// member's reads, and may call finish after the last of them. during returns when all members have finished their
+// reads.
 func (l *peerReads) during(b []byte, pull func(l *peerReads) error) error {
 	l.lend(b)
 	err := pull(l)
@@ -169,8 +172,8 @@ func (l *peerReads) lendTo(q int, b []byte) error {
 }
 
 // borrow executes an operation in which no other member reads from this member. It calls pull, which does
-// this member's reads. borrow returns when this member has finished its reads: it does not wait for other
-// members that read.
+// this member's reads, and may call finish after the last of them. borrow does not wait for other members that
+// read.
 func (l *peerReads) borrow(pull func(l *peerReads) error) error {
 	l.number++
 	err := pull(l)
@@ -211,6 +214,9 @@ func (l *peerReads) pullPart(q int, dst []byte) error {
 	return l.pull(q, int(l.cards[q].part.Load()), dst)
 }
 
+// exposed reports whether member q has exposed its slice of the current operation.
+func (l *peerReads) exposed(q int) bool { return l.cards[q].lent.Load() >= 2*l.number }
+
 // pull waits until member q exposes its slice, and copies len(dst) bytes from offset off of that slice.
 func (l *peerReads) pull(q, off int, dst []byte) error {
 	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
@@ -248,8 +254,14 @@ func (l *peerReads) copy(q, off int, dst []byte) error {
 	return nil
 }
 
-// finish signals that this member has finished its reads.
-func (l *peerReads) finish() { l.mem.Signal(l.cards[l.g.rank].done, l.number) }
+// finish signals that this member has finished its reads of the current operation. Further calls in the same
+// operation have no effect.
+func (l *peerReads) finish() {
+	if l.finished != l.number {
+		l.finished = l.number
+		l.mem.Signal(l.cards[l.g.rank].done, l.number)
+	}
+}
 
 // settle waits until the other members have finished their reads.
 func (l *peerReads) settle() error {

@@ -61,8 +61,8 @@ func (g *Group) reduceHalves(send, recv []byte, root int, r message.Reduction) e
 }
 
 // pullAndCombine combines mine with the bytes [off, off+len(mine)) of the slice that the other member
-// exposes. The operands are in the order of the ranks. The result is in out, which has the length of
-// mine and may be the same memory as mine.
+// exposes, and signals after the last read that its reads are finished. The operands are in the order of the
+// ranks. The result is in out, which has the length of mine and may be the same memory as mine.
 func (l *peerReads) pullAndCombine(out, mine []byte, off int, r message.Reduction) error {
 	size := max(pullChunk-pullChunk%r.Elem, r.Elem)
 	chunk := l.scratch(&l.chunk, min(size, len(mine)))
@@ -71,6 +71,9 @@ func (l *peerReads) pullAndCombine(out, mine []byte, off int, r message.Reductio
 		theirs := chunk[:min(size, len(mine)-at)]
 		if err := l.pull(other, off+at, theirs); err != nil {
 			return err
+		}
+		if at+size >= len(mine) {
+			l.finish()
 		}
 		a, b := mine[at:][:len(theirs)], theirs
 		if other == 0 {

@@ -2,8 +2,10 @@ package node_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
@@ -46,4 +48,26 @@ func TestReducePullOfHalves(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestContributorLeavesBeforeTheCombination checks that the member whose contribution root has read does not wait until
+// root has combined it.
+func TestContributorLeavesBeforeTheCombination(t *testing.T) {
+	left := make(chan struct{})
+	var late error
+	waits := message.Reduction{Elem: 1, Operator: message.UserOperator, Fn: func(_, _, _ []byte) {
+		select {
+		case <-left:
+		case <-time.After(20 * time.Second):
+			late = errors.New("the contributor waits for the combination")
+		}
+	}}
+	run(t, node.Config{Size: 2}, func(rank int, g *node.Group) error {
+		err := pulled(g, func() error { return g.ReducePull(make([]byte, 8), make([]byte, 8), 0, waits) })
+		if rank == 1 {
+			close(left)
+			return err
+		}
+		return errors.Join(err, late)
+	})
 }
