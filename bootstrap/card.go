@@ -12,7 +12,7 @@ import (
 // Encoded, little endian (+0, +1 and +2 are offsets from the end of the previous field of variable length):
 //
 //	offset  bytes  field
-//	0       2      version, 2
+//	0       2      version, cardVersion
 //	2       2      length of the whole record
 //	4       4      rank
 //	8       4      process id, in the node's PID namespace

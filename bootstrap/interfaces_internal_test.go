@@ -29,6 +29,9 @@ func TestMeetingAddresses(t *testing.T) {
 	}{
 		"all":             {all, "", false, "[10.77.0.1 fd77::1]"},
 		"a network":       {all, "10.0.0.0/8", false, "[10.77.0.1]"},
+		"mapped network":  {all, "::ffff:10.0.0.0/104", false, "[10.77.0.1]"},
+		"mapped address":  {all, "::ffff:10.77.0.1", false, "[10.77.0.1]"},
+		"mapped, short":   {all, "::ffff:10.0.0.0/95", false, ""},
 		"an address":      {all, "fd77::1", false, "[fd77::1]"},
 		"one of several":  {all, "10.9.0.0/16,fd00::/8", false, "[fd77::1]"},
 		"one node":        {append([]ownAddress{own("::1", true, false)}, all...), "10.0.0.0/8", true, "[::1]"},

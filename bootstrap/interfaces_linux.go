@@ -125,10 +125,13 @@ func wanted(a ownAddress, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(part string) bool {
 		part = strings.TrimSpace(part)
 		if p, err := netip.ParsePrefix(part); err == nil {
+			if p.Addr().Is4In6() { // the IPv6 form of an IPv4 network, which contains no address for Contains
+				p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96) // invalid, and without addresses, below 96 bits
+			}
 			return p.Contains(a.ip)
 		}
 		if ip, err := netip.ParseAddr(part); err == nil {
-			return ip == a.ip
+			return ip.Unmap() == a.ip
 		}
 		index, err := os.ReadFile("/sys/class/net/" + strings.ReplaceAll(part, "/", "") + "/ifindex")
 		return err == nil && strings.TrimSpace(string(index)) == strconv.Itoa(a.link)

@@ -90,6 +90,16 @@ func install(in *bufio.Reader, out io.Writer, hash []byte) error {
 // loaderRemedy returns a text about the dynamic loader that an executable needs on another host. It returns
 // "" if the executable needs no loader or cannot be read.
 func loaderRemedy(path string) string {
+	loader := loaderOf(path)
+	if loader == "" {
+		return ""
+	}
+	return "; this gorun is linked with the C library and needs its " + loader + " there: one that is built with CGO_ENABLED=0 needs nothing"
+}
+
+// loaderOf returns the path of the dynamic loader that an executable needs. It returns "" if the executable needs no
+// loader or cannot be read.
+func loaderOf(path string) string {
 	executable, err := elf.Open(path)
 	if err != nil {
 		return ""
@@ -99,11 +109,9 @@ func loaderRemedy(path string) string {
 		if p.Type != elf.PT_INTERP || p.Filesz > loaderBytesMax {
 			continue
 		}
-		loader, err := io.ReadAll(p.Open())
-		if err != nil {
-			return ""
+		if loader, err := io.ReadAll(p.Open()); err == nil {
+			return string(bytes.TrimRight(loader, "\x00"))
 		}
-		return fmt.Sprintf("; this gorun is linked with the C library and needs its %s there: one that is built with CGO_ENABLED=0 needs nothing", bytes.TrimRight(loader, "\x00"))
 	}
 	return ""
 }

@@ -211,13 +211,18 @@ func TestCopyThatFails(t *testing.T) {
 		"no directory": {"shift; TMPDIR=/no/such exec \"$@\"", "gorun cannot be copied to it: "},
 		"no shell":     {"exit 127", "gorun cannot be copied to it: "},
 		"noise":        {"shift; echo hello; exec \"$@\"", `in place of gorun: "hello"`},
+		"unreachable":  {"echo no way >&2; exit 255", "host a: it cannot be reached: "},
+		"silent":       {"exec sleep 1000", "host a: no answer within 500ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := gorun(t, nil, "-copy", "-host", "a", "-rsh", script(t, c.rsh+"\n"), "true")
+			patience := map[bool]string{false: "30s", true: "500ms"}[name == "silent"]
+			got := gorun(t, nil, "-copy", "-answer-within", patience, "-host", "a", "-rsh", script(t, c.rsh+"\n"), "true")
 			require.Equal(t, 125, got.code)
+			require.NotContains(t, got.err, " -version", "the command to try by hand has no path of gorun")
 			require.Contains(t, got.err, "host a: ")
 			require.Contains(t, got.err, c.want)
+			require.NotContains(t, got.err, "broken pipe")
 		})
 	}
 }

@@ -1,9 +1,14 @@
 package main_test
 
 import (
+	"bytes"
+	"debug/elf"
+	encoding "encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -24,6 +29,7 @@ func TestExitCodes(t *testing.T) {
 	otherProcessor := filepath.Join(t.TempDir(), "other")
 	header := []byte("\x7fELF\x02\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x16\x00\x00\x00\x01") // 64 bits, big-endian, executable, S/390
 	require.NoError(t, os.WriteFile(otherProcessor, append(header, make([]byte, 40)...), 0o755))
+	noLoader := dynamic(t, "/no/such/loader")
 	one := func(action string) []string {
 		return []string{"-np", "3", "sh", "-c", `if [ $GORUN_RANK = 1 ]; then ` + action + `; fi; exec sleep 1000`}
 	}
@@ -55,6 +61,7 @@ func TestExitCodes(t *testing.T) {
 		"empty name":         {[]string{""}, 127, []string{`gorun: "": not found in PATH`}},
 		"value as a program": {[]string{"-encrypt", "yes", "true"}, 125, []string{"-encrypt yes: write -encrypt=yes"}},
 		"no interpreter":     {[]string{noInterpreter}, 127, []string{"interpreter"}},
+		"no loader":          {[]string{noLoader}, 127, []string{"no such file or directory (it needs the dynamic loader /no/such/loader; a Go program that is built with CGO_ENABLED=0 needs none)"}},
 		"in this directory":  {[]string{"rank_program_test.go"}, 125, []string{"cannot build"}},
 		"no program":         {[]string{"-np", "2"}, 125, []string{"no program"}},
 		"empty program":      {[]string{"-np", "1", "true", ":"}, 125, []string{"no program"}},
@@ -82,6 +89,24 @@ func TestExitCodes(t *testing.T) {
 			require.LessOrEqual(t, strings.Count(got.err, "first failure"), 1)
 		})
 	}
+}
+
+// dynamic returns the path of an executable for this processor that needs a dynamic loader, and has no code.
+func dynamic(t *testing.T, loader string) string {
+	t.Helper()
+	const header, program = 64, 56 // bytes
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[goruntime.GOARCH]
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Phoff: header, Ehsize: header, Phentsize: program, Phnum: 1}
+	copy(h.Ident[:], elf.ELFMAG)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	size := uint64(len(loader) + 1)
+	p := elf.Prog64{Type: uint32(elf.PT_INTERP), Flags: uint32(elf.PF_R), Off: header + program, Filesz: size, Memsz: size}
+	var b bytes.Buffer
+	require.NoError(t, errors.Join(encoding.Write(&b, encoding.LittleEndian, h), encoding.Write(&b, encoding.LittleEndian, p)))
+	b.WriteString(loader + "\x00")
+	name := filepath.Join(t.TempDir(), "dynamic")
+	require.NoError(t, os.WriteFile(name, b.Bytes(), 0o755))
+	return name
 }
 
 // If a job fails, gorun names the ranks that have exited with code 0 before they joined the job. It does not name

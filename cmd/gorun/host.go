@@ -217,10 +217,10 @@ func (h *host) expect(want link.Kind) ([]byte, error) {
 // exitDelay is how long the method ending waits for the exit of a command after the end of its output.
 const exitDelay = 2 * time.Second
 
-// ended reports whether an error of receiving means that the other end of the connection has ended. The kernel resets
-// the connection of a process that ends before it has read all bytes.
+// ended reports whether an error of the connection means that its other end has ended. The kernel resets the connection
+// of a process that ends before it has read all bytes. A write to its pipe fails with EPIPE.
 func ended(err error) bool {
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, unix.ECONNRESET} {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, unix.ECONNRESET, unix.EPIPE} {
 		if errors.Is(err, end) {
 			return true
 		}
@@ -228,7 +228,7 @@ func ended(err error) bool {
 	return false
 }
 
-// ending returns a text that describes how the connection has ended. err is the error of receiving.
+// ending returns a text that describes how the connection has ended. err is the error of receiving or sending.
 func (h *host) ending(err error) string {
 	if why := h.reason(); why != nil {
 		return why.Error()
@@ -247,6 +247,9 @@ func (h *host) ending(err error) string {
 	}
 }
 
+// sshFailed is the exit code of ssh if it cannot reach the host.
+const sshFailed = 255
+
 // noAnswer returns an error that explains why the agent did not start or does not answer, with a remedy.
 func (h *host) noAnswer(err error) error {
 	if h.line == nil {
@@ -254,6 +257,10 @@ func (h *host) noAnswer(err error) error {
 	}
 	var noise *link.NoiseError
 	what, remedy := h.ending(err), ""
+	try := "try by hand: " + shellLine(h.line[:len(h.line)-1]) + " -version"
+	if h.installs { // the last word is the shell that gets gorun
+		try = "try by hand: " + shellLine(h.line)
+	}
 	code := -1
 	select {
 	case <-h.exited:
@@ -265,10 +272,10 @@ func (h *host) noAnswer(err error) error {
 		what = fmt.Sprintf("something else answers in place of gorun: %q", noise.Said)
 		remedy = "let start-up files of its shell (.bashrc, .profile) print in interactive shells only"
 	case h.reason() != nil:
-		remedy = "try by hand: " + shellLine(h.line[:len(h.line)-1]) + " -version"
-	case h.installs:
+		remedy = try
+	case h.installs && code != sshFailed:
 		what = "gorun cannot be copied to it: " + what
-		remedy = "-copy needs a shell with mktemp, head and gzip on the host, and a temporary directory (TMPDIR there, or /tmp) where programs may be executed; try by hand: " + shellLine(h.line)
+		remedy = "-copy needs a shell with mktemp, head and gzip on the host, and a temporary directory (TMPDIR there, or /tmp) where programs may be executed; " + try
 		if code == exitNotFound || code == exitNotExecuted {
 			remedy += loaderRemedy(ownFile)
 		}
@@ -280,7 +287,7 @@ func (h *host) noAnswer(err error) error {
 		remedy = "say where gorun is on the host with -agent-path, or send it with -copy"
 	default:
 		what = "it cannot be reached: " + what
-		remedy = "try by hand: " + shellLine(h.line[:len(h.line)-1]) + " -version"
+		remedy = try
 	}
 	switch {
 	case h.via != nil && code < 0 && h.reason() == nil && !errors.As(err, &noise):

@@ -224,20 +224,29 @@ func TestOptionsOfHosts(t *testing.T) {
 		_, err := parse("-net " + v + " a")
 		require.NoError(t, err, v)
 	}
+	for v, want := range map[string]string{
+		"::ffff:10.0.0.0/104": "10.0.0.0/8", "::ffff:0:0/96,lo": "0.0.0.0/0,lo", "eth0,::ffff:10.1.0.7/128": "eth0,10.1.0.7/32",
+		"::ffff:10.1.0.7": "10.1.0.7", "::/64": "::/64", "::a01:7": "::a01:7",
+	} {
+		o, err := parse("-net " + v + " a")
+		require.NoError(t, err, v)
+		require.Equal(t, want, o.net, "the IPv6 form of an IPv4 address is compared with IPv4 addresses")
+	}
 	for line, want := range map[string]string{
-		"-net 10.0.0.0/33 a":        "want networks",
-		"-net 10.0.0/8 a":           "want networks",
-		"-net fe80:::1 a":           "want networks",
-		"-net lo,10.0.0.0/33 a":     "want networks",
-		"-net lo, a":                "want networks",
-		"-net interface-too-long a": "want networks",
-		"-net= a":                   "want networks",
-		"-transport tcp a":          "one of shm, rdma, auto",
-		"-host h1:x a":              "number of slots",
-		"-hostfile /no/such a":      "no such file",
-		"-rsh 'x a":                 "not closed",
-		"-answer-within 0 a":        "want a duration",
-		"-mca plm_rsh_agent a":      "no MCA",
+		"-net 10.0.0.0/33 a":           "want networks",
+		"-net lo,::ffff:10.0.0.0/95 a": "-net lo,::ffff:10.0.0.0/95: ::ffff:10.0.0.0/95: an IPv4 network in IPv6 form has a prefix of 96 to 128 bits",
+		"-net 10.0.0/8 a":              "want networks",
+		"-net fe80:::1 a":              "want networks",
+		"-net lo,10.0.0.0/33 a":        "want networks",
+		"-net lo, a":                   "want networks",
+		"-net interface-too-long a":    "want networks",
+		"-net= a":                      "want networks",
+		"-transport tcp a":             "one of shm, rdma, auto",
+		"-host h1:x a":                 "number of slots",
+		"-hostfile /no/such a":         "no such file",
+		"-rsh 'x a":                    "not closed",
+		"-answer-within 0 a":           "want a duration",
+		"-mca plm_rsh_agent a":         "no MCA",
 	} {
 		_, err := parse(line)
 		require.ErrorContains(t, err, want, line)

@@ -342,19 +342,6 @@ func (h *host) order(p link.Plan, at, nodes int) error {
 	return nil
 }
 
-// failed returns the error of an agent that could not start its ranks.
-func (h *host) failed(body []byte) error {
-	f, err := link.Decode[link.Failed](body)
-	if err != nil {
-		return fmt.Errorf("host %s: %w", h.name, err)
-	}
-	hint := ""
-	if scratch := h.job.node.scratch; scratch != "" && strings.Contains(f.Text, scratch) {
-		hint = "\nit was built into " + scratch + ", which that host does not see: send it with -copy, build it to a directory that all hosts share (go build -o), or set TMPDIR to one"
-	}
-	return exitErrorf(f.Code, "host %s: %s%s", h.name, f.Text, hint)
-}
-
 // dismissDelay is how long an agent may take to exit when its work is done. An agent takes
 // longer only if it is blocked in the kernel or its network is down.
 const dismissDelay = 5 * time.Second

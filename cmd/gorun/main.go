@@ -95,7 +95,7 @@ const complaint = "gorun: "
 func complain(format string, args ...any) {
 	text := printable.Text(fmt.Sprintf(format, args...))
 	// The message is one write, so that lines of gorun and of ranks do not mix.
-	_, _ = os.Stderr.WriteString(complaint + strings.ReplaceAll(text, "\n", "\n"+complaint) + "\n")
+	_ = writeAll(os.Stderr, []byte(complaint+strings.ReplaceAll(text, "\n", "\n"+complaint)+"\n"))
 }
 
 // signed returns the name of a rank, followed by the rank's report. If the report already begins with the name

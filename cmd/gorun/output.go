@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -148,10 +149,10 @@ func (o *output) append(s *source) {
 	o.direct(s)
 }
 
-// direct makes s the source to which the error of its rank is added if s is standard error or the first source of
-// the rank. Callers hold mu.
+// direct makes s the source to which the error of its rank is added if s is standard error, or if the rank has no
+// standard error of its own. If the rank was started again, s belongs to its new process. Callers hold mu.
 func (o *output) direct(s *source) {
-	if o.errors[s.rank] == nil || s.which == streamErr {
+	if to := o.errors[s.rank]; to == nil || to.which == streamOut || s.which == streamErr {
 		o.errors[s.rank] = s
 	}
 }
@@ -309,7 +310,7 @@ func (o *output) move(s *source, data []byte) {
 	had, now := s.lines.pending(), time.Now()
 	o.writers.wrote(s, now)
 	o.write(s, s.lines.feed(data, now))
-	if !had && s.lines.pending() {
+	if !had && s.lines.pending() && !slices.Contains(o.partial, s) { // o.partial may still have it from an earlier line
 		o.partial = append(o.partial, s)
 	}
 }
@@ -367,7 +368,7 @@ func (o *output) write(s *source, data []byte) {
 	if o.files != nil {
 		to = o.files.files[s.rank][s.which]
 	}
-	if _, err := to.Write(data); err != nil {
+	if err := writeAll(to, data); err != nil {
 		o.fail(err)
 	}
 }

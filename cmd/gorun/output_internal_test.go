@@ -24,3 +24,39 @@ func TestReadAfterTheEndOfASource(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, at)
 }
+
+// If standard error is joined to standard output, the error of a rank that was started again follows the output of its
+// new process, and has the tag of this process. In another job, the error follows the standard error.
+func TestErrorBelongsToTheNewProcess(t *testing.T) {
+	for _, merged := range []bool{false, true} {
+		o := &output{errors: make([]*source, 1)}
+		start := func() (last *source) {
+			for _, which := range []stream{streamOut, streamErr}[:map[bool]int{false: 2, true: 1}[merged]] {
+				last = &source{which: which}
+				o.append(last)
+			}
+			return last
+		}
+		for range 3 {
+			require.Same(t, start(), o.errors[0], "merged: %v", merged)
+		}
+	}
+}
+
+// A source whose incomplete line ends and that begins another one, both before the incomplete lines are flushed, is in
+// the list of these sources once. Otherwise its waiting time would be extended twice.
+func TestSourceIsListedOnce(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "rank.0.out")
+	f, err := os.Create(name)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	o := &output{files: &rankLogs{files: [][2]*os.File{{f}}}}
+	s := &source{lines: newSplitter(nil, true)}
+	for _, text := range []string{"a", "b\n", "c", "d\n", "e"} {
+		o.move(s, []byte(text))
+	}
+	require.Equal(t, []*source{s}, o.partial)
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "ab\ncd\n", string(text))
+}

@@ -266,10 +266,17 @@ func (s *spawner) onThread(r *rank, start func(*rank) error) error {
 // former process may have read a part of the input.
 func inputAgain(*rank) (*os.File, bool, error) { return nil, false, nil }
 
-// mayRespawn returns an error if -spares is given without -on-failure respawn.
+// mayRespawn returns an error if -spares is given without -on-failure respawn. It also returns an error if the job
+// would never have so many spares, because it runs on one machine and has fewer restarts (see target).
 func (o *options) mayRespawn() error {
-	if o.spares > 0 && !o.respawns() {
+	switch {
+	case o.spares == 0:
+		return nil
+	case !o.respawns():
 		return errors.New("-spares is for -on-failure respawn")
+	case len(o.hosts) == 0 && !o.manifest && o.spares > o.restarts:
+		return fmt.Errorf("-spares %d: on one machine a restart uses one spare, and the job may have %s (-on-failure respawn=N): want at most %s",
+			o.spares, counted(o.restarts, "restart"), counted(o.restarts, "spare"))
 	}
 	return nil
 }

@@ -29,9 +29,20 @@ func TestRespawnOption(t *testing.T) {
 	o, err = parseOptions([]string{"-np", "2", "-host", "h1,h2,h3", "-on-failure", "respawn", "-spares", "1", "x"}, none)
 	require.NoError(t, err)
 	require.Equal(t, 1, o.spares)
+	for line, spares := range map[string]int{
+		"-on-failure respawn=5 -spares 5 x":                           5,
+		"-on-failure respawn -host h1:2,h2:9 -spares 4 x":             4, // a restart may replace all ranks of a host
+		"-k8s-manifest -image i -on-failure respawn=1 -spares 2 -- x": 2,
+	} {
+		o, err := parseOptions(strings.Fields(line), none)
+		require.NoError(t, err, line)
+		require.Equal(t, spares, o.spares)
+	}
 	for want, line := range map[string]string{
 		"-spares is for -on-failure respawn": "-spares 1 x",
 		"want a number of processes":         "-on-failure respawn -spares -1 x",
+		"-spares 4: on one machine a restart uses one spare, and the job may have 3 restarts (-on-failure respawn=N): want at most 3 spares": "-on-failure respawn -spares 4 x",
+		"the job may have 1 restart (": "-spares 2 -on-failure respawn=1 x : y",
 	} {
 		_, err := parseOptions(strings.Fields(line), none)
 		require.ErrorContains(t, err, want)

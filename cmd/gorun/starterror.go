@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
 // startError gives an error of exec the exit code that a shell returns for that error, and the reason, if
@@ -36,11 +38,17 @@ func mountedNoexec(path string) bool {
 	return unix.Statfs(path, &st) == nil && st.Flags&unix.ST_NOEXEC != 0
 }
 
-// missing says which file is missing if a program cannot be started: the program, or the interpreter that its
-// first line names.
+// missing says which file is missing if a program cannot be started: the program, the interpreter that its first line
+// names, or its dynamic loader.
 func missing(program string) string {
+	if _, err := os.Stat(program); err != nil {
+		return "the program is not on this host"
+	}
 	name, script := interpreter(program)
+	loader := loaderOf(program)
 	switch {
+	case loader != "":
+		return "it needs the dynamic loader " + loader + "; a Go program that is built with CGO_ENABLED=0 needs none"
 	case !script:
 		return "the file, or the interpreter it names"
 	case strings.HasSuffix(name, "\r"):
@@ -71,4 +79,20 @@ func format(program string) string {
 	}
 	defer func() { _ = f.Close() }()
 	return fmt.Sprintf("it is built for %v, and this host has %s", f.Machine, goruntime.GOARCH)
+}
+
+// failed returns the error of an agent that could not start its ranks.
+func (h *host) failed(body []byte) error {
+	f, err := link.Decode[link.Failed](body)
+	if err != nil {
+		return fmt.Errorf("host %s: %w", h.name, err)
+	}
+	hint := ""
+	switch scratch := h.job.node.scratch; {
+	case scratch != "" && strings.Contains(f.Text, scratch):
+		hint = "\nit was built into " + scratch + ", which that host does not see: send it with -copy, build it to a directory that all hosts share (go build -o), or set TMPDIR to one"
+	case f.Code == exitNotFound && h.job.opts.pods == nil && !h.job.opts.copies:
+		hint = "\na program has to be on every host, at the same path: copy it there, or send it with -copy"
+	}
+	return exitErrorf(f.Code, "host %s: %s%s", h.name, f.Text, hint)
 }

@@ -47,6 +47,18 @@ func (h *host) count(a *app, n int) {
 	h.spares[a] += n
 }
 
+// forgo records the end of a spare of a program on a host. If the host has only spares that are promised to lost ranks,
+// one of these ranks gets no spare.
+func (h *host) forgo(a *app) {
+	if h.spares[a] == 0 {
+		if at := slices.IndexFunc(h.ranks, func(r *rank) bool { return r.app == a && r.promised }); at >= 0 {
+			h.ranks[at].promised = false
+			return
+		}
+	}
+	h.count(a, -1)
+}
+
 // waiting returns the number of spares on a host.
 func (h *host) waiting() int {
 	n := 0
@@ -192,7 +204,7 @@ func (j *job) missed(m absence) {
 		return
 	}
 	a := &j.opts.apps[m.Program]
-	m.host.count(a, -1)
+	m.host.forgo(a)
 	j.unused(a, fmt.Sprintf("host %s: %s", m.host.name, m.Text))
 	j.restock()
 }

@@ -58,12 +58,13 @@ doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whe
 
 inspect: "gorun inspect" in another terminal shows what the ranks of a job are doing: one
   sentence that says what each rank waits for, at which line, and for which rank, then the
-  ranks grouped by activity; with -watch once a second, with a table of messages and bytes per
-  second of each rank, and with -last RANK all that is recorded of a rank. gorun inspect -h
-  prints its flags. A program of that name is ./inspect or comes after --. It finds the job
-  by a socket that only this user and root can use. The job's gorun makes it in
-  XDG_RUNTIME_DIR, else in TMPDIR or /tmp. gorun inspect also looks in /run/user/UID and
-  /tmp: it needs the job's values of these variables only if they name other directories.
+  ranks grouped by activity. With -watch it shows, once a second, the sentence and a table of
+  messages and bytes per second of each rank; with -last RANK it shows all that is recorded of
+  a rank. gorun inspect -h prints its flags. A program of that name is ./inspect or comes after
+  --. gorun inspect finds the job by a socket that only this user and root can use. The job's
+  gorun makes it in XDG_RUNTIME_DIR, else in TMPDIR or /tmp. gorun inspect also looks in
+  /run/user/UID and /tmp: it needs the job's values of these variables only if they name other
+  directories.
 
 schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
   one line that says which, and fails if the list of hosts is incomplete. In an allocation of
@@ -87,7 +88,8 @@ exit code: that of the first rank that failed (128+n for signal n), else 0;
 signals: INT and TERM are passed to the ranks, which are killed after -grace; a
   second INT kills at once. Each QUIT (Ctrl-\) prints the operation that blocks
   each rank; two within a second end the ranks with the stacks of all their
-  goroutines, and so do two QUIT to the process of one rank.
+  goroutines. Two QUIT within a second to the process of one rank end that rank
+  in the same way.
   USR1, USR2, TSTP and CONT are passed to the ranks.
 
 environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,

@@ -3,12 +3,14 @@ package inspection_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
@@ -112,4 +114,31 @@ rank 1 of 3, process 9: waits for no message, at b.go:4 (main.f)
 	lines := strings.Split(strings.TrimRight(r.Text(), "\n"), "\n")
 	require.Len(t, lines, 40)
 	require.Regexp(t, `^\.\.\. and \d+ more lines`, lines[39])
+}
+
+// A server that could not accept a client for lack of descriptors accepts clients again later.
+func TestServerOutlivesALackOfDescriptors(t *testing.T) {
+	s, c := opened(t, func(int) *inspection.Report { return &inspection.Report{Job: "a"} })
+	require.NoError(t, c.Close())
+	directory := inspection.Directories()[0]
+	sockets, err := filepath.Glob(filepath.Join(directory, name(t)+".*"))
+	require.NoError(t, err)
+	require.Len(t, sockets, 1)
+	waiting, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(waiting)) }()
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}))
+	err = unix.Connect(waiting, &unix.SockaddrUnix{Name: sockets[0]})
+	time.Sleep(100 * time.Millisecond) // the server tries to accept the client; nothing shows that it has failed
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.NoError(t, err)
+	c, err = inspection.Dial(name(t))
+	require.NoError(t, err)
+	r, err := c.Report(-1)
+	require.NoError(t, err)
+	require.Equal(t, "a", r.Job)
+	require.NoError(t, c.Close())
+	require.NoError(t, s.Close())
 }

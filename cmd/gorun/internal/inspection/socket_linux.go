@@ -31,6 +31,9 @@ var ErrUser = errors.New("a process of another user has answered")
 // and removes the directory because it is empty.
 const listenTries = 10
 
+// acceptPause is the time between two attempts to accept a client while the kernel lacks resources.
+const acceptPause = 50 * time.Millisecond
+
 // Server answers the clients of one job until Close.
 type Server struct {
 	listener  *net.UnixListener
@@ -108,8 +111,12 @@ func (s *Server) Close() error {
 func (s *Server) accept() {
 	for {
 		conn, err := s.listener.AcceptUnix()
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if err != nil { // such as a limit of open files
+			time.Sleep(acceptPause) // no event reports that the kernel has resources again
+			continue
 		}
 		go func() {
 			defer func() { _ = conn.Close() }()
