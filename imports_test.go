@@ -51,6 +51,7 @@ var imports = map[string][]string{
 	"transport/rdma/internal/rdmacm":      {"golang.org/x/sys/unix"},
 	"transport/rdma/internal/uverbs":      {"golang.org/x/sys/unix"},
 	"transport/rdma/internal/ibverbs":     {"transport/rdma/internal/uverbs", "golang.org/x/sys/unix"},
+	"transport/rdma/internal/devicetest":  {"transport/rdma/internal/uverbs", "golang.org/x/sys/unix", "github.com/stretchr/testify/require"},
 	"transport/rdma/internal/connection":  {"transport/rdma/verbs/provider", "transport/rdma/internal/rdmacm", "golang.org/x/sys/unix"},
 	"transport/rdma/kernel": {
 		"internal/blocking", "transport/rdma/internal/connection", "transport/rdma/internal/ibverbs", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
@@ -204,8 +205,9 @@ var integration = map[string][]string{
 	"examples/ring": {"internal/simulate"},
 
 	"transport/rdma/internal/rdmacm":     {"transport/rdma/verbs", "transport/rdma/iwarp"},
-	"transport/rdma/internal/uverbs":     {"internal/testbed/rdmavm"},
-	"transport/rdma/internal/ibverbs":    {"internal/testbed/rdmavm"},
+	"transport/rdma/internal/uverbs":     {"internal/testbed/rdmavm", "transport/rdma/internal/devicetest"},
+	"transport/rdma/internal/ibverbs":    {"internal/testbed/rdmavm", "transport/rdma/internal/devicetest"},
+	"bench":                              {"collectives"},
 	"collectives":                        {"internal/testbed/launch"},
 	"collectives/internal/virtual":       {"collectives/internal/message/messagetest"},
 	"collectives/internal/message":       {"collectives/internal/message/messagetest"},

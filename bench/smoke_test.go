@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
@@ -294,10 +295,13 @@ func TestWholeJobs(t *testing.T) {
 	require.Equal(t, "5 ranks exchanged 24 bytes with each other\n", run(t, 5, "allall", "-n", "3"))
 }
 
-// TestBlocksOfEveryLength runs an all-to-all that checks its result, with several algorithms, with and
+// TestBlocksOfEveryLength runs an all-to-all that checks its result, with every algorithm for one node, with and
 // without process_vm_readv, and with blocks of several lengths.
 func TestBlocksOfEveryLength(t *testing.T) {
-	for _, coll := range []string{"auto", "node-pipeline", "node-pull", "bruck", "pairwise"} {
+	for _, coll := range append([]string{"auto"}, collectives.AlgorithmNames("alltoall")...) {
+		if coll == "two-level" { // needs several nodes
+			continue
+		}
 		for _, cma := range []string{"1", "0"} {
 			for _, ranks := range []string{"2", "3"} {
 				env := []string{"GORUN_COLL=alltoall=" + coll, "GORUN_CMA=" + cma}

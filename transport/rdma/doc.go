@@ -45,12 +45,14 @@
 // A message is copied into a registered buffer and posted as a Send, which consumes a receive that the
 // peer has posted. The credits of package credit ensure that no Send is posted without a receive. The
 // buffer is kept until the peer has acknowledged the frame. After the loss of a connection,
-// unacknowledged frames are retransmitted on the next connection, and the receiver drops the frames that
-// it has already received. frame.go defines the layout. Unless the receives are small, each frame has
-// room before it and after it for the provider's headers and trailers (receives.go), so that a message is
-// copied only once between engine and network. The receive of the last delivered message is not posted
-// again at once, so that the program's answer can be sent first. The next Poll or Arm, or the delivery of
-// the next message, posts this receive.
+// unacknowledged frames are retransmitted on the next connection, as soon as the first frame of the peer has
+// acknowledged those that the peer had received before. If they were retransmitted, too, the acknowledgement
+// would free their buffers while the adapter still reads them. frame.go defines the layout.
+//
+// Unless the receives are small, each frame has room before it and after it for the provider's headers and
+// trailers (receives.go), so that a message is copied only once between engine and network. The receive of
+// the last delivered message is not posted again at once, so that the program's answer can be sent first.
+// The next Poll or Arm, or the delivery of the next message, posts this receive.
 //
 // All connections of a rail take their receives from one shared receive queue; package credit's Pool
 // limits the receives of each peer. If the method Send of an endpoint has accepted a message, the message

@@ -113,6 +113,14 @@ func (f *Flow) Send() Word {
 	return f.stamp(sequence)
 }
 
+// Waits reports whether Next would return the word of a frame that was sent on an earlier connection, although no frame
+// of the peer has arrived on this connection yet. The word of the peer's first frame acknowledges the frames that the
+// peer has received on earlier connections. If the caller sent such a frame before, the acknowledgement could free the
+// frame's slot, and the caller could reuse the frame's memory, while the adapter still has to send the frame.
+func (f *Flow) Waits() bool {
+	return f.up && f.out.cursor != f.out.sent && f.in.arrived == 0 && f.in.came == 0
+}
+
 // stamp makes the word of a frame that is about to be sent.
 func (f *Flow) stamp(sequence uint16) Word {
 	f.in.saidAck, f.in.said = f.in.expected, f.in.limit()

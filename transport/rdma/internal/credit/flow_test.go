@@ -55,6 +55,40 @@ func TestSlots(t *testing.T) {
 	require.Panics(t, func() { credit.New(8192) })
 }
 
+// TestFramesOfAnEarlierConnectionWait checks that a frame that was sent on an earlier connection waits for the first
+// frame of the peer, and that a frame that was never sent does not wait.
+func TestFramesOfAnEarlierConnectionWait(t *testing.T) {
+	hear := map[string]func(f *credit.Flow, w credit.Word) (freed int, err error){
+		"an update": (*credit.Flow).ArriveUpdate,
+		"a frame": func(f *credit.Flow, w credit.Word) (int, error) {
+			_, freed, err := f.Arrive(w)
+			return freed, err
+		},
+	}
+	for name, arrives := range hear {
+		t.Run(name, func(t *testing.T) {
+			f := credit.New(4)
+			f.Take()
+			f.Connect(8, 8, 4)
+			require.False(t, f.Waits(), "never sent")
+			f.Next()
+			f.Take()
+			f.Disconnect()
+			require.False(t, f.Waits(), "no connection")
+			f.Connect(8, 8, 4)
+			f.Update()
+			require.True(t, f.Waits())
+			freed, err := arrives(f, credit.Word(1<<32|8<<16))
+			require.NoError(t, err)
+			require.Equal(t, 1, freed)
+			require.False(t, f.Waits())
+			w, ok := f.Next()
+			require.True(t, ok)
+			require.EqualValues(t, 1, w.Sequence())
+		})
+	}
+}
+
 // TestWindowGrowsWithUse checks that Starved returns true if the peer has at most a quarter of its window left, and
 // false if the two sides exchange single messages.
 func TestWindowGrowsWithUse(t *testing.T) {

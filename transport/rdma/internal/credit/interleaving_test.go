@@ -50,31 +50,36 @@ func (p *pair) moves() []func(p *pair) error {
 // window and breaking the connection, for small windows and few slots. The test checks that in every state
 // each frame in flight finds a receive. It also checks that from every state every message is delivered once
 // and in order, even if a side sends only the updates that are due. If the sides also send the updates that
-// they owe, all messages are acknowledged in the end.
+// they owe, all messages are acknowledged in the end. In the settings with waits, no frame arrives twice.
 func TestEveryInterleaving(t *testing.T) {
 	type setting struct {
 		slots, window         [2]int
 		quota, breaks, widens int
+		waits                 bool
 	}
 	settings := []setting{
-		{[2]int{1, 1}, [2]int{1, 1}, 1, 1, 1},
-		{[2]int{1, 1}, [2]int{1, 1}, 2, 1, 0},
-		{[2]int{2, 4}, [2]int{3, 1}, 1, 1, 0},
+		{[2]int{1, 1}, [2]int{1, 1}, 1, 1, 1, false},
+		{[2]int{1, 1}, [2]int{1, 1}, 1, 1, 1, true},
+		{[2]int{1, 1}, [2]int{1, 1}, 2, 1, 0, false},
+		{[2]int{2, 4}, [2]int{3, 1}, 1, 1, 0, false},
+		{[2]int{2, 4}, [2]int{3, 1}, 1, 1, 0, true},
 	}
 	if testing.Short() {
-		settings = settings[:1]
+		settings = settings[:2]
 	}
 	if os.Getenv("GORUN_SOAK") == "1" {
 		settings = append(settings,
-			setting{[2]int{4, 1}, [2]int{1, 3}, 2, 0, 0},
-			setting{[2]int{1, 1}, [2]int{1, 1}, 2, 0, 1},
-			setting{[2]int{2, 1}, [2]int{1, 2}, 2, 0, 1},
-			setting{[2]int{2, 2}, [2]int{2, 2}, 2, 0, 0})
+			setting{[2]int{4, 1}, [2]int{1, 3}, 2, 0, 0, false},
+			setting{[2]int{1, 1}, [2]int{1, 1}, 2, 0, 1, false},
+			setting{[2]int{2, 1}, [2]int{1, 2}, 2, 0, 1, false},
+			setting{[2]int{2, 2}, [2]int{2, 2}, 2, 0, 0, false})
 	}
 	for _, s := range settings {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
 			t.Parallel()
-			queue, seen := []*pair{newPair(s.slots, s.window, s.quota, s.breaks, s.widens)}, map[state]bool{}
+			first := newPair(s.slots, s.window, s.quota, s.breaks, s.widens)
+			first.waits = s.waits
+			queue, seen := []*pair{first}, map[state]bool{}
 			for len(queue) > 0 {
 				p := queue[len(queue)-1]
 				queue = queue[:len(queue)-1]

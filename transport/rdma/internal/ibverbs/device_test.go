@@ -1,202 +1,69 @@
 package ibverbs_test
 
 import (
-	"errors"
-	"math"
-	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
-
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/devicetest"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/ibverbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// bench is a device with memory and a completion queue.
-type bench struct {
-	*testing.T
-	context *ibverbs.Context
-	domain  *ibverbs.ProtectionDomain
-	channel *ibverbs.Channel
-	queue   *ibverbs.CompletionQueue
-	memory  []byte
-	region  *ibverbs.Region
-	log     []uverbs.Completion
+// A provider of the library may have room for more receives than it reports.
+var subject = devicetest.Subject{
+	Variable: inGuest, Guest: "TestLibrary", Closed: uverbs.ErrClosed, Exact: false,
+	Open: func(d *uverbs.Device) (devicetest.Device, error) {
+		c, err := ibverbs.Open(d)
+		return device{c}, err
+	},
 }
 
-const (
-	allAccess  = uverbs.AccessLocalWrite | uverbs.AccessRemoteRead | uverbs.AccessRemoteWrite
-	benchPages = 16
+// The tests of package devicetest.
+
+func TestDeviceAttributes(t *testing.T) { subject.Attributes(t) }
+func TestDeviceMemory(t *testing.T)     { subject.Memory(t) }
+func TestDeviceFlush(t *testing.T)      { subject.Flush(t) }
+func TestDeviceRoCE(t *testing.T)       { subject.RoCE(t) }
+func TestDeviceShared(t *testing.T)     { subject.Shared(t) }
+
+// The objects of this package with the methods that package devicetest uses.
+type (
+	device struct{ *ibverbs.Context }
+	domain struct{ *ibverbs.ProtectionDomain }
 )
 
-func newBench(t *testing.T, access uverbs.Access) *bench {
-	t.Helper()
-	name := deviceName(t)
-	devices, err := uverbs.Devices()
-	require.NoError(t, err)
-	at := slices.IndexFunc(devices, func(d uverbs.Device) bool { return d.Name == name })
-	require.GreaterOrEqual(t, at, 0, "the kernel has no device %s", name)
-	b := &bench{T: t}
-	b.context, err = ibverbs.Open(&devices[at])
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.context.Close()) })
-	b.domain, err = b.context.NewProtectionDomain()
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.domain.Close()) })
-	b.channel, err = b.context.NewChannel()
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.channel.Close()) })
-	b.queue, err = b.context.NewCompletionQueue(100, b.channel)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.queue.Close()) })
-	b.memory, err = unix.Mmap(-1, 0, benchPages*4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, unix.Munmap(b.memory)) })
-	b.region, err = b.domain.Register(b.memory, access|uverbs.AccessRelaxedOrdering)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, b.region.Close()) })
-	return b
+func (d device) Opened() uverbs.Device { return d.Device }
+
+func (d device) Domain() (devicetest.Domain, error) {
+	pd, err := d.NewProtectionDomain()
+	return domain{pd}, err
 }
 
-// pair makes a queue pair.
-func (b *bench) pair(shared *ibverbs.SharedReceiveQueue) *ibverbs.QueuePair {
-	b.Helper()
-	q, err := b.context.NewQueuePair(&ibverbs.QueuePairConfig{
-		Domain: b.domain, Sends: b.queue, Receives: b.queue, Shared: shared, User: 5,
-		Capacity: uverbs.Capacity{Sends: 10, Receives: 10, SendSegments: 3, ReceiveSegments: 3, Inline: 64},
+func (d device) Channel() (devicetest.Channel, error) { return d.NewChannel() }
+
+func (d device) Completions(entries int, report devicetest.Channel) (devicetest.Completions, error) {
+	return d.NewCompletionQueue(entries, report.(*ibverbs.Channel))
+}
+
+func (d device) Pair(c *devicetest.PairConfig) (*devicetest.Pair, error) {
+	queue := c.Queue.(*ibverbs.CompletionQueue)
+	shared, _ := c.Shared.(*ibverbs.SharedReceiveQueue) // nil without a shared receive queue
+	q, err := d.NewQueuePair(&ibverbs.QueuePairConfig{
+		Domain: c.Domain.(domain).ProtectionDomain, Sends: queue, Receives: queue, Shared: shared, User: c.User, Capacity: c.Capacity,
 	})
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, q.Close()) })
-	return q
+	if err != nil {
+		return nil, err
+	}
+	return &devicetest.Pair{Handle: q, Number: q.Number, Granted: q.Granted}, nil
 }
 
-func (b *bench) segment(off, n int) []uverbs.Segment {
-	return []uverbs.Segment{{Data: b.memory[off : off+n], LKey: b.region.LKey}}
+func (d domain) Memory(b []byte, access uverbs.Access) (*devicetest.Region, error) {
+	r, err := d.Register(b, access)
+	if err != nil {
+		return nil, err
+	}
+	return &devicetest.Region{Closer: r, LKey: r.LKey, RKey: r.RKey, Address: r.Address}, nil
 }
 
-// next waits for the completion of a request.
-func (b *bench) next(id uint64) uverbs.Completion {
-	b.Helper()
-	for {
-		for i, c := range b.log {
-			if c.ID == id {
-				b.log = append(b.log[:i], b.log[i+1:]...)
-				return c
-			}
-		}
-		var out [4]uverbs.Completion
-		if n := b.queue.Poll(out[:]); n > 0 {
-			b.log = append(b.log, out[:n]...)
-			continue
-		}
-		require.NoError(b, b.queue.Arm())
-		if n := b.queue.Poll(out[:]); n > 0 {
-			b.log = append(b.log, out[:n]...)
-			continue
-		}
-		fds := []unix.PollFd{{Fd: int32(b.channel.FD()), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, 20_000)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		require.NoError(b, err)
-		require.Equal(b, 1, n, "no completion of %d; have %+v", id, b.log)
-		ok, err := b.channel.Next()
-		require.NoError(b, err)
-		require.True(b, ok)
-	}
-}
-
-// TestDeviceAttributes compares the limits with constants that were taken from the output of the program
-// ibv_devinfo.
-func TestDeviceAttributes(t *testing.T) {
-	b := newBench(t, allAccess)
-	a, err := b.context.Attributes()
-	require.NoError(t, err)
-	p, err := b.context.Port(1)
-	require.NoError(t, err)
-	require.Equal(t, 128, a.MaxReadsIn)
-	require.Equal(t, 128, a.MaxReadsOut)
-	all, err := b.context.Device.GIDs(1)
-	require.NoError(t, err)
-	require.NotEmpty(t, all)
-	switch b.context.Device.Driver {
-	case uverbs.DriverSIW:
-		require.Equal(t, 6, a.MaxSegments)
-		require.False(t, a.Atomics)
-		require.EqualValues(t, math.MaxUint32, p.MaxMessage)
-		require.Equal(t, uverbs.TransportIWARP, b.context.Device.Transport)
-	case uverbs.DriverRXE:
-		require.Equal(t, 32, a.MaxSegments)
-		require.True(t, a.Atomics)
-		require.EqualValues(t, 8<<20, p.MaxMessage)
-		require.Equal(t, "RoCE v2", all[len(all)-1].Kind)
-		require.Equal(t, "dummy0", all[len(all)-1].Interface)
-	}
-	_, err = b.context.Port(2)
-	require.ErrorIs(t, err, unix.EINVAL)
-}
-
-// TestDeviceMemory checks registrations of memory, and the errors of failed ones.
-func TestDeviceMemory(t *testing.T) {
-	b := newBench(t, allAccess)
-	heap := make([]byte, 10_000)
-	r, err := b.domain.Register(heap[100:], uverbs.AccessLocalWrite)
-	require.NoError(t, err)
-	require.NotEqual(t, b.region.LKey, r.LKey)
-	require.ErrorIs(t, b.domain.Close(), unix.EBUSY)
-	require.NoError(t, r.Close())
-	require.ErrorIs(t, r.Close(), uverbs.ErrClosed)
-	_, err = b.domain.Register(nil, uverbs.AccessLocalWrite)
-	require.ErrorIs(t, err, unix.EINVAL)
-
-	// The following registration fails as it does for a user with a limit of locked memory.
-	var old unix.Rlimit
-	require.NoError(t, unix.Getrlimit(unix.RLIMIT_MEMLOCK, &old))
-	limit := unix.Rlimit{Cur: 4096 * (benchPages + 4), Max: old.Max}
-	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit))
-	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &old)) }()
-	if b.context.Device.Driver != uverbs.DriverSIW {
-		return // with this driver, root may exceed the limit (CAP_IPC_LOCK)
-	}
-	_, err = b.domain.Register(make([]byte, 1<<20), uverbs.AccessLocalWrite)
-	var locked *uverbs.MemlockError
-	require.ErrorAs(t, err, &locked)
-	require.ErrorIs(t, err, unix.ENOMEM)
-	require.EqualValues(t, limit.Cur, locked.Limit)
-	require.GreaterOrEqual(t, locked.Need, uint64(1<<20))
-}
-
-// TestDeviceFlush checks that the receives of a failed queue pair are flushed, each once and with its ID.
-// The test needs no peer.
-func TestDeviceFlush(t *testing.T) {
-	b := newBench(t, allAccess)
-	q := b.pair(nil)
-	if b.context.Device.Driver == uverbs.DriverRXE {
-		initialise(t, q)
-	}
-	// A provider may have room for more receives than it reports.
-	list := make([]uverbs.ReceiveRequest, 100)
-	for i := range list {
-		list[i] = uverbs.ReceiveRequest{ID: uint64(1000 + i), Segments: b.segment(i*64, 64)}
-	}
-	n, err := q.PostReceives(list)
-	require.ErrorIs(t, err, uverbs.ErrFull)
-	require.GreaterOrEqual(t, n, q.Granted.Receives)
-	list = list[:n]
-	require.NoError(t, q.SetState(uverbs.StateError))
-	for i := range list {
-		require.Equal(t, uverbs.StatusFlushed, b.next(uint64(1000+i)).Status)
-	}
-	require.Empty(t, b.log)
-}
-
-// initialise takes a queue pair of a RoCE device to the INIT state.
-func initialise(t *testing.T, q *ibverbs.QueuePair) {
-	t.Helper()
-	require.NoError(t, q.Modify(&uverbs.PairAttributes{
-		Mask: uverbs.MaskState | uverbs.MaskPkeyIndex | uverbs.MaskPort | uverbs.MaskAccess, State: uverbs.StateInit, Port: 1,
-		Access: allAccess | uverbs.AccessRemoteAtomic,
-	}))
+func (d domain) Receives(entries, segments int) (devicetest.Receives, error) {
+	return d.NewSharedReceiveQueue(entries, segments)
 }

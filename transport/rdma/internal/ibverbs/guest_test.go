@@ -1,7 +1,6 @@
 package ibverbs_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
@@ -29,14 +28,4 @@ func TestLibrary(t *testing.T) {
 			t.Log(out)
 		})
 	}
-}
-
-// deviceName returns the device of the virtual machine. It skips the test if there is none.
-func deviceName(t *testing.T) string {
-	t.Helper()
-	name := os.Getenv(inGuest)
-	if name == "" {
-		t.Skip("runs in a guest machine: see TestLibrary")
-	}
-	return name
 }

@@ -1,7 +1,6 @@
 package uverbs_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
@@ -28,14 +27,4 @@ func TestKernel(t *testing.T) {
 			t.Log(out)
 		})
 	}
-}
-
-// deviceName returns the device of the virtual machine. It skips the test if there is none.
-func deviceName(t *testing.T) string {
-	t.Helper()
-	name := os.Getenv(inGuest)
-	if name == "" {
-		t.Skip("runs in a guest machine: see TestKernel")
-	}
-	return name
 }

@@ -1,41 +1,20 @@
-package uverbs_test
+package devicetest
 
 import (
 	"encoding/binary"
-	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// connect connects two queue pairs of one RoCE device without a connection manager.
-func (b *bench) connect(a, z *uverbs.QueuePair) {
-	b.Helper()
-	all, err := b.context.Device.GIDs(1)
-	require.NoError(b, err)
-	gid := all[len(all)-1] // the GID of the IPv4 address
-	for _, p := range [][2]*uverbs.QueuePair{{a, z}, {z, a}} {
-		initialise(b.T, p[0])
-		require.NoError(b, p[0].Modify(&uverbs.PairAttributes{
-			Mask:  uverbs.MaskState | uverbs.MaskPath | uverbs.MaskPathMTU | uverbs.MaskRemote | uverbs.MaskReceivePSN | uverbs.MaskReadsIn | uverbs.MaskRNRTimer,
-			State: uverbs.StateReceive, PathMTU: 3, Remote: p[1].Number, ReceivePSN: 1, ReadsIn: 4, RNRTimer: 12,
-			Path: uverbs.Path{GID: netip.AddrFrom16(gid.Address.As16()).As16(), GIDIndex: uint8(gid.Index), HopLimit: 64, Port: 1, Global: true},
-		}))
-		require.NoError(b, p[0].Modify(&uverbs.PairAttributes{
-			Mask:  uverbs.MaskState | uverbs.MaskTimeout | uverbs.MaskRetries | uverbs.MaskRNRRetries | uverbs.MaskSendPSN | uverbs.MaskReadsOut,
-			State: uverbs.StateSend, Timeout: 14, Retries: 7, RNRRetries: 7, SendPSN: 1, ReadsOut: 4,
-		}))
-	}
-}
-
-// TestDeviceRoCE executes every kind of request except a Send with Invalidate, on a connection within the process.
-func TestDeviceRoCE(t *testing.T) {
-	b := newBench(t, allAccess|uverbs.AccessRemoteAtomic)
-	if b.context.Device.Driver != uverbs.DriverRXE {
-		t.Skip("connections of iWARP need the connection manager")
-	}
+// RoCE executes every kind of request except a Send with Invalidate, on a connection within the process.
+func (s *Subject) RoCE(t *testing.T) {
+	t.Helper()
+	b := s.bench(t, allAccess|uverbs.AccessRemoteAtomic)
+	b.needConnections()
 	a, z := b.pair(nil), b.pair(nil)
 	b.connect(a, z)
 	b.exchange(a, z)
@@ -74,26 +53,42 @@ func TestDeviceRoCE(t *testing.T) {
 	b.breach(a, z)
 }
 
-// receive posts a receive.
-func (b *bench) receive(q *uverbs.QueuePair, id uint64, off, n int) {
-	b.Helper()
-	_, err := q.PostReceives([]uverbs.ReceiveRequest{{ID: id, Segments: b.segment(off, n)}})
-	require.NoError(b, err)
-}
-
-// post posts a signalled request and waits for its successful completion.
-func (b *bench) post(q *uverbs.QueuePair, r uverbs.SendRequest) {
-	b.Helper()
-	r.Flags |= uverbs.FlagSignalled
-	_, err := q.PostSends([]uverbs.SendRequest{r})
-	require.NoError(b, err)
-	c := b.next(r.ID)
-	require.Equal(b, uverbs.StatusSuccess, c.Status, "request %d", r.ID)
-	require.Equal(b, q.Number, c.QueuePair)
+// Shared has two queue pairs use one shared receive queue.
+func (s *Subject) Shared(t *testing.T) {
+	t.Helper()
+	b := s.bench(t, allAccess)
+	b.needConnections()
+	shared, err := b.domain.Receives(8, 1)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, shared.Close()) })
+	a, z := b.pair(shared), b.pair(shared)
+	b.connect(a, z)
+	require.ErrorIs(t, shared.Close(), unix.EBUSY)
+	list := make([]uverbs.ReceiveRequest, 100) // providers may have room for more than they report
+	for i := range list {
+		list[i] = uverbs.ReceiveRequest{ID: uint64(100 + i), Segments: b.segment(4096+64*i, 64)}
+	}
+	n, err := shared.PostReceives(list[:4])
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	for i, q := range []*Pair{a, z, a} {
+		copy(b.memory, []string{"one", "two", "six"}[i])
+		b.post(q, uverbs.SendRequest{ID: uint64(i), Op: uverbs.OpSend, Segments: b.segment(0, 3)})
+		c := b.next(uint64(100 + i))
+		to := z
+		if q == z {
+			to = a
+		}
+		require.Equal(t, uverbs.Completion{ID: uint64(100 + i), Length: 3, QueuePair: to.Number, Op: uverbs.CompletedReceive}, c)
+		require.Equal(t, []string{"one", "two", "six"}[i], string(b.memory[4096+64*i:][:3]))
+	}
+	n, err = shared.PostReceives(list)
+	require.ErrorIs(t, err, uverbs.ErrFull)
+	require.GreaterOrEqual(t, n, shared.Capacity()-1)
 }
 
 // exchange posts Sends, Writes and Reads from a to z. RoCE and iWARP both have these requests.
-func (b *bench) exchange(a, z *uverbs.QueuePair) {
+func (b *bench) exchange(a, z *Pair) {
 	b.Helper()
 	// The four Sends of this list have four, no, two segments and one segment. The third Send is inline. Only the last
 	// Send is signalled.
@@ -150,9 +145,9 @@ func (b *bench) exchange(a, z *uverbs.QueuePair) {
 }
 
 // breach ends a connection by an access with a key that is no longer valid.
-func (b *bench) breach(a, z *uverbs.QueuePair) {
+func (b *bench) breach(a, z *Pair) {
 	b.Helper()
-	granted, err := b.domain.Register(make([]byte, 4096), allAccess)
+	granted, err := b.domain.Memory(make([]byte, 4096), allAccess)
 	require.NoError(b, err)
 	request := uverbs.SendRequest{ID: 60, Op: uverbs.OpWrite, Segments: b.segment(0, 8), RemoteAddress: granted.Address, RKey: granted.RKey}
 	b.post(a, request)
