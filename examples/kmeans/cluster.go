@@ -19,7 +19,7 @@ const stepsMax = 1000
 
 // cluster returns, at every rank, the centres of k clusters. Rank 0 reads the points from text.
 func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
-	points, err := share(c, text)
+	points, err := share(c, text, k)
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,23 @@ func TestClusters(t *testing.T) {
 	}
 }
 
+// TestManyClusters checks that there may be as many clusters as points, also if they are more than the points of a
+// message.
+func TestManyClusters(t *testing.T) {
+	const k = batch + 50
+	var text strings.Builder
+	for i := range k {
+		fmt.Fprintln(&text, i)
+	}
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		centres, err := cluster(w.Comm(), strings.NewReader(text.String()), k)
+		if err == nil && len(centres) != k {
+			err = fmt.Errorf("%d centres", len(centres))
+		}
+		return err
+	}))
+}
+
 // TestBadPoints checks that every rank returns an error for a bad line and for too few points.
 func TestBadPoints(t *testing.T) {
 	for text, want := range map[string]string{

@@ -68,9 +68,9 @@ func parse(fields []string, lines *csv.Reader) ([]float64, error) {
 // batch is the number of points in a message of rank 0.
 const batch = 256
 
-// share distributes the points that rank 0 reads from text, and returns this rank's points. The ranks
-// get batches of points in turn.
-func share(c *runtime.Comm, text io.Reader) ([][]float64, error) {
+// share distributes the points that rank 0 reads from text, and returns this rank's points. The ranks get points in
+// turn, at least k at a time, because rank 0 chooses the k first centres among its own points.
+func share(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	if c.Rank() != 0 {
 		var mine [][]float64
 		for points, err := range runtime.Stream[[][]float64](c, 0, 0) {
@@ -87,7 +87,7 @@ func share(c *runtime.Comm, text io.Reader) ([][]float64, error) {
 		if err != nil {
 			return nil, errors.Join(err, refuse(c, err))
 		}
-		to := n / batch % c.Size()
+		to := n / max(batch, k) % c.Size()
 		all[to] = append(all[to], p)
 		n++
 	}

@@ -84,10 +84,11 @@ func (h *shard) Receive(c actor.Context) {
 	}
 }
 
-// apply makes a change and returns the answer. If the change was already made, it only returns the
-// answer.
+// apply makes a change and returns the answer. If the change was already made, it only returns the answer to the last
+// change of the client. A client makes its changes one after the other. So a change with a smaller number was already
+// made, too: the client has sent it to this replica before the message of the lost primary has arrived.
 func (h *shard) apply(m *change) outcome {
-	if last, ok := h.last[m.Client]; ok && last.Number == int64(m.Number) {
+	if last, ok := h.last[m.Client]; ok && last.Number >= int64(m.Number) {
 		return last
 	}
 	h.counters[m.Key] += m.Add

@@ -252,8 +252,9 @@ func TestDeathAmongLongMessages(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// TestLongAnswerBeforeTheLoss checks that a request gets a long answer that has arrived completely before the rank was
-// lost, if the serving goroutine sees the end of the receive and the loss at the same time.
+// TestLongAnswerBeforeTheLoss checks a request whose long answer has arrived completely before the rank was lost. The
+// request must get the answer, although the serving goroutine sees the end of the receive and the loss at the same
+// time.
 func TestLongAnswerBeforeTheLoss(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	done := inbox(t, w.s, "barrier", w.s.Worker())

@@ -38,8 +38,8 @@ func TestSpawnAmongIsWatched(t *testing.T) {
 }
 
 // TestSpawnAmongIsWatchedByOtherRanks checks that a watch of another rank through the PID of SpawnAmong ends with one
-// Terminated that contains this PID, whether the actor is at the rank of the PID or at a third rank. It also checks
-// that an ended watch gets none, and that a name of the PID is removed.
+// Terminated that contains this PID. The actor is at the rank of the PID or at a third rank. The test also checks
+// that an ended watch gets no Terminated, and that a name of the PID is removed.
 func TestSpawnAmongIsWatchedByOtherRanks(t *testing.T) {
 	for _, at := range []int{0, 1} { // the rank that has the actor
 		local(t, 3, actors.Config{Patience: time.Millisecond}, func(all []*actors.System) {

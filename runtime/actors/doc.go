@@ -62,11 +62,11 @@
 // arena becomes a dead letter, too.
 //
 // An actor gets the parts of an actor.MessageBatch before the batch, as with protoactor. A batch whose method
-// GetMessages panics becomes a dead letter, except at an actor with a mailbox of another package: if the batch comes
-// from another rank, the panic then ends the rank of the actor.
+// GetMessages panics becomes a dead letter. There is an exception for a batch to an actor of the same rank with a
+// mailbox of another package: the panic may be one of the sending goroutine, as with protoactor.
 //
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which
-// they were sent, and each message that does not become a dead letter arrives once.
+// they were sent. Each message that does not become a dead letter arrives once.
 //
 // # Delivery
 //
@@ -93,8 +93,8 @@
 //   - a Tell of any other goroutine waits.
 //
 // A router, or the PID of an actor of SpawnAmong, forwards the messages of other ranks at once. If a
-// message has one receiver, which is of the router's rank, the message counts against the 256 KiB that the
-// sender's rank has at the router, until the receiver takes the message. So the messages for one receiver
+// message has only one receiver, and this receiver is of the router's rank, the message counts until the receiver
+// takes it. It counts against the 256 KiB of its sender's rank at the router. So the messages for one receiver
 // that takes none can use up all of these 256 KiB. Then the senders of that rank to this router wait, even
 // if their messages are for other receivers. The messages that a router forwards to further ranks, to
 // another router or to several receivers are not bounded.
@@ -106,7 +106,7 @@
 // by Terminated.
 //
 // Probes find actors that wait for each other in a cycle. Such actors run although their outboxes are
-// not empty. So a cycle never hangs. If the outboxes overflow, messages are lost as dead letters.
+// not empty. So they do not wait for ever. If their outboxes overflow, messages become dead letters.
 // System messages (Watch, Unwatch, Terminated, Stop) and answers to futures consume no credit and are
 // always sent.
 //
@@ -115,10 +115,10 @@
 // A message that cannot be delivered is published in the EventStream twice: as a *DeadLetter with its
 // Reason, and as protoactor's DeadLetterEvent. If the message is a request, its RequestFuture ends
 // with actor.ErrDeadLetter. The RequestFuture ends in the same way if the answer cannot be encoded.
-// An undelivered *runtime.Message is released after the events were published. If a rank sends a message to
-// an actor of its own that does not exist or has ended, the message is published only as protoactor's event,
-// unless it has waited for the actor (see Addresses). If it is a *runtime.Message, it is released one second
-// later.
+// An undelivered *runtime.Message is released after the events were published. There is an exception for messages
+// of a rank to an actor of its own that does not exist or has ended, unless they have waited for the actor (see
+// Addresses). Such a message is published only as protoactor's event. If it is a *runtime.Message, it is released one
+// second later.
 //
 // Config.Logger gets a log line for each *DeadLetter, except those of a DeadLetterResponse, and for each panic
 // of an actor, at most ten lines a second in all. The line for a panic contains its source lines. The default
@@ -130,8 +130,9 @@
 //
 // Supervision is local to a rank, with all of protoactor's strategies; watching works between ranks. When a
 // rank is lost, every watcher of one of its actors gets one Terminated with the reason AddressTerminated.
-// Suppose that an actor watches an actor of another rank, which ends. If the watcher begins to watch a later
-// actor with the same PID before this Terminated has come, it gets no Terminated for the later actor. Every unanswered
+// Suppose that an actor watches an actor of another rank, and the watched actor ends. If the watcher begins to watch
+// a later actor with the same PID before it has got the Terminated of the ended actor, it gets no Terminated for the
+// later actor. Every unanswered
 // RequestFuture to a lost rank ends with actor.ErrDeadLetter, whether the request was handled or not. The
 // *DeadLetter names the lost rank. The rank of a request is the rank to which the request was sent, directly
 // or through an actor or a router of the requester's own rank. An actor of that rank may forward the request

@@ -185,8 +185,8 @@ func TestBusyInlineActor(t *testing.T) {
 	})
 }
 
-// If the goroutine that delivers messages ends by a panic outside of handlers or by runtime.Goexit, as in a
-// test that fails within an inline handler, the job fails and ends.
+// The goroutine that delivers messages may end by a panic outside of handlers, or by runtime.Goexit, as in a
+// test that fails within an inline handler. Then the job fails and ends.
 func TestServingGoroutineEnds(t *testing.T) {
 	for name, end := range map[string]func(s *actors.System) error{
 		"a subscriber panics": func(s *actors.System) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// endWaits ends the waits that do not end with the engine: the futures, the receive timeouts of actors, and
+// endWaits ends the waits that do not end with the engine. These are the futures, the receive timeouts of actors, and
 // the waits of messages for actors that do not exist yet. Each of these waits would keep the World in memory
 // until its timeout, or for ever. The caller has ended the engine and has called workers.close, whose result is
 // quiet. endWaits does not end the receive timeout of an actor whose handler may not have returned.

@@ -20,9 +20,9 @@ var (
 	// ErrStopped is the reason if the actor stopped before it received the message, or if the addressee is a
 	// router whose receivers have all ended.
 	ErrStopped = errors.New("the actor has stopped")
-	// ErrMailboxFull is the reason if the message has to wait for space in the receiver's mailbox, or for credit of
-	// a receiver at another rank, and the sender's outbox has no space for it. It is also the reason if the messages
-	// of this rank that wait for an actor that does not exist yet exceed Config.Mailbox.
+	// ErrMailboxFull is the reason if the message has to wait, and the sender's outbox has no space for it. A message
+	// waits for space in the receiver's mailbox, or for credit if the receiver is at another rank. ErrMailboxFull is
+	// also the reason if the messages of this rank for an actor that does not exist yet would exceed Config.Mailbox.
 	ErrMailboxFull = errors.New("no space to store the message until its receiver takes it, see actors.Config.Mailbox and Outbox")
 	// ErrNoRank is the reason if the address names no rank of this World.
 	ErrNoRank = errors.New("no such rank")

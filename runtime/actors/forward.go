@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 )
 
-// forwarder is a Process without a mailbox that forwards messages to actors. The credit of a message
-// of another rank is returned when the receiver takes the message, if the message has one receiver and the
-// receiver's mailbox is of this rank and of this package. Otherwise the credit is returned at once.
+// forwarder is a Process without a mailbox that forwards messages to actors. A message of another rank may have
+// exactly one receiver, whose mailbox is of this rank and of this package. The credit of such a message
+// is returned when the receiver takes the message. Otherwise the credit is returned at once.
 type forwarder interface {
 	actor.Process
 	// receiver chooses the receiver of a message. It returns nil if the message is not for one receiver;
@@ -26,7 +26,7 @@ func (l letter) forward(s *System, to *actor.PID) {
 		return
 	}
 	l.in.repay(l.cost)
-	s.Root.Send(to, l.message)
+	l.send(s, to, s.Root.Send)
 }
 
 // mailboxOf returns the mailbox of an actor. It returns nil if the actor is at another rank, if letters wait for the
@@ -41,8 +41,8 @@ func (s *System) mailboxOf(pid *actor.PID) *mailbox {
 }
 
 // probedForwarder handles a probe that has reached a forwarder. An actor that waits for the forwarder may wait for
-// any of the forwarder's receivers at this rank. So the probe is passed to all of them: the actor may get a reprieve
-// that it does not need, but a cycle through one of these receivers is found.
+// any of the forwarder's receivers at this rank. So the probe is passed to all of them. Then a cycle through any of
+// these receivers is found, but the actor may also get a reprieve that it does not need.
 func (s *System) probedForwarder(p deadlock.Probe, f forwarder) {
 	for _, pid := range f.members() {
 		if m := s.mailboxOf(pid); m != nil {

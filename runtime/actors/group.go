@@ -81,8 +81,9 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 	return &Group{s: s, comm: own, members: slices.Clone(members), calls: make(map[string]int)}, nil
 }
 
-// Contribute passes a member's contribution to its next round. join adds a contribution to the sum
-// (into += values); it is called in the order of the Contribute calls. Calls of Contribute for the group
+// Contribute passes a member's contribution to its next round. A copy of the first contribution of a rank begins the
+// sum. join adds each further contribution (into += values); it is called in the order of the Contribute calls. Calls
+// of Contribute for the group
 // wait until join has returned, so join must not call Contribute for the same group. When every member
 // of this rank has contributed, a goroutine of the group calls run with the sum and with the communicator
 // of the group. run computes the result of all ranks, usually by one collective operation. Then every
@@ -91,7 +92,7 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !slices.ContainsFunc(g.members, member.Equal) {
+	if member == nil || !slices.ContainsFunc(g.members, member.Equal) {
 		return fmt.Errorf("%w: %s", ErrMember, name(member))
 	}
 	number := g.calls[member.Id]

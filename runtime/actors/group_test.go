@@ -76,6 +76,7 @@ func TestGroup(t *testing.T) {
 		group, err = s.NewGroup(w.Comm(), pids...)
 		require.NoError(t, err)
 		require.ErrorIs(t, actors.Contribute(group, s.PID(0, "stranger"), nil, plus, total), actors.ErrMember)
+		require.ErrorIs(t, actors.Contribute(group, nil, nil, plus, total), actors.ErrMember)
 		s.Root.Send(pids[0], "go")
 		ask(t, s, pids[0], 1) // the actor answers although its round waits for the other actor
 		s.Root.Send(pids[1], "go")

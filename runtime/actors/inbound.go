@@ -226,7 +226,7 @@ func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head [
 	return nil
 }
 
-// parse does the work of address for a head that does not consist of a sender of the peer alone.
+// parse does the work of address for a head for which soleSender returns nil.
 func (p *inbound) parse(a *arrival, head []byte) error {
 	h, err := codec.ParseHead(head)
 	if err != nil {

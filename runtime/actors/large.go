@@ -23,7 +23,8 @@ import (
 //
 // If the receiver refuses the announcement, because it has no actors, the sender cancels the Isend.
 
-// contextLarge is the engine's context for long messages. No communicator uses this context.
+// contextLarge is the engine's context for long messages. No communicator uses this context. Package runtime also
+// uses it (contextTask), but only for messages of a rank to itself.
 const contextLarge = 1<<32 - 2
 
 // push is a long message that is being sent.

@@ -48,12 +48,16 @@ func (s *System) Actors() []Actor {
 	for _, a := range all {
 		known[a.ID] = true
 	}
+	// The Processes are observed after the iteration, during which the registry is locked. A router, which observe
+	// locks, may be waiting for the registry (router.enter).
+	processes := make(map[string]actor.Process)
 	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
-		part.IterCb(func(id string, process any) {
-			if a, ok := s.observe(id, process.(actor.Process)); ok && !known[id] {
-				all = append(all, a)
-			}
-		})
+		part.IterCb(func(id string, process any) { processes[id] = process.(actor.Process) })
+	}
+	for id, process := range processes {
+		if a, ok := s.observe(id, process); ok && !known[id] {
+			all = append(all, a)
+		}
 	}
 	slices.SortFunc(all, func(a, b Actor) int {
 		return slices.Compare(strings.Split(a.ID, "/"), strings.Split(b.ID, "/"))

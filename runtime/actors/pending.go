@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
 // pendingActors holds the actors of this rank that do not exist yet and for which messages wait.
@@ -179,7 +181,7 @@ func (l letter) give(s *System, to actor.Process) {
 	case l.system:
 		to.SendSystemMessage(l.pid, l.message)
 	case l.in == nil:
-		to.SendUserMessage(l.pid, l.message)
+		l.send(s, l.pid, to.SendUserMessage)
 	default:
 		if box, ok := s.boxes.Load(l.pid.Id); ok {
 			box.(*mailbox).postArrived(item{message: l.message, in: l.in, cost: l.cost})
@@ -192,7 +194,17 @@ func (l letter) give(s *System, to actor.Process) {
 			}
 		}
 		l.in.repay(l.cost)
-		to.SendUserMessage(l.pid, l.message)
+		l.send(s, l.pid, to.SendUserMessage)
+	}
+}
+
+// send sends the letter's message by a function that may run code of the program. For example, a mailbox of another
+// package calls GetMessages of an actor.MessageBatch, and a forwarder may encode the message for another rank. If this
+// code panics, the message becomes a dead letter, because the panic would end the goroutine that delivers the letter.
+func (l letter) send(s *System, to *actor.PID, send func(to *actor.PID, message any)) {
+	err := codec.Contained(func() error { send(to, l.message); return nil })
+	if err != nil {
+		s.deadLetter(to, l.message, fmt.Errorf("delivery: %w", err))
 	}
 }
 

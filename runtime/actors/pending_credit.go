@@ -3,8 +3,8 @@ package actors
 import "github.com/gorun-hpc/gorun/runtime/internal/engine"
 
 // pendingCredit accumulates the credit of messages that an actor has taken from one receive stream. Each
-// return of credit to the stream costs an atomic addition. Therefore the credit is returned in one sum:
-// when a report to the sender is due, when the next message belongs to another stream, or when the turn
+// return of credit to the stream costs an atomic addition. Therefore the credit is returned in one sum. It is
+// returned when a report to the sender is due, when the next message belongs to another stream, or when the turn
 // of the actor ends. The goroutine that runs the mailbox owns the pendingCredit.
 type pendingCredit struct {
 	in *receiveStream

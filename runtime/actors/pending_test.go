@@ -223,8 +223,8 @@ func TestAllRanksWaitForAPendingActor(t *testing.T) {
 }
 
 // TestUnknownActorIsWaitedForOnce checks a sender of another rank whose addressee is never spawned. After the first
-// messages have waited, later ones of the same sender become dead letters at once, with the same reason, also while
-// messages of another sender wait for this actor.
+// messages have waited, later messages of the same sender become dead letters at once, with the same reason. This also
+// holds while messages of another sender wait for this actor.
 func TestUnknownActorIsWaitedForOnce(t *testing.T) {
 	local(t, 2, actors.Config{Patience: 2 * time.Second}, func(all []*actors.System) {
 		dead := letters(all[1])
@@ -245,8 +245,8 @@ func TestUnknownActorIsWaitedForOnce(t *testing.T) {
 	})
 }
 
-// TestEndedActorBesideAnotherSender checks a sender whose addressee has ended. Its messages become dead letters at once,
-// also while messages of another sender wait for the next actor with this name.
+// TestEndedActorBesideAnotherSender checks a sender whose addressee has ended. Its messages become dead letters at
+// once, also while messages of another sender wait for the next actor with this name.
 func TestEndedActorBesideAnotherSender(t *testing.T) {
 	local(t, 2, actors.Config{Patience: soon}, func(all []*actors.System) {
 		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {

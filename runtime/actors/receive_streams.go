@@ -64,8 +64,8 @@ func (m *mailbox) reference() *mailboxRef {
 	return d
 }
 
-// box returns the mailbox of the stream's actor, or nil if the mailbox was not found yet, the actor has
-// ended or a later actor or router has its name.
+// box returns the mailbox of the stream's actor. It returns nil if the mailbox was not found yet, if the actor has
+// ended, or if a later actor or router has its name.
 func (in *receiveStream) box() *mailbox {
 	if in.ref == nil {
 		return nil
@@ -102,8 +102,8 @@ func (in *receiveStream) flowing() *mailbox {
 // settlingBit is set in receiveStream.settling when the sender has requested a report.
 const settlingBit = 1 << 32
 
-// repay returns credit to the stream. It reports to the sender in two cases: half of the window has
-// been returned after the last report, or returned has reached the value for which the sender waits.
+// repay returns credit to the stream. It reports to the sender in two cases. Either half of the window has
+// been returned after the last report, or the field returned has reached the value that settling contains.
 func (in *receiveStream) repay(cost uint32) {
 	if cost != 0 {
 		in.tell(in.returned.Add(cost))

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// refusal is the report that a peer has dropped an actor message of a stream, because the peer had no actors when this
-// or an earlier message of the stream arrived.
+// refusal is the report that a peer has dropped an actor message of a stream. The reason is that the peer had no
+// actors when this or an earlier message of the stream arrived.
 type refusal struct {
 	stream *engine.Stream
 	words  engine.ActorMessage
@@ -23,13 +23,13 @@ func (p *inbound) Refused(l *engine.Stream, w engine.ActorMessage, body []byte) 
 	p.queue.add(&arrival{kind: arrivalRefused, message: &refusal{l, w, bytes.Clone(body)}})
 }
 
-// refused handles a refusal. The next message makes a new stream, because the old one cannot be used any more: the
-// peer may have dropped the first message of the stream, which contains the name of the actor, and it never returns
+// refused handles a refusal. The next message makes a new stream, because the old one cannot be used any more. The
+// peer may have dropped the first message of the stream, which contains the name of the actor. It also never returns
 // the credit of a dropped message.
 func (l *remoteEntry) refused(s *System, m *refusal) {
 	// The dropped message may have been the definition of a type. The set of defined types is cleared after the
-	// refusal of any message, because the method define adds a type only after it has sent the definition: the
-	// refusal of the definition may be handled before that, and then only a later refusal removes the type.
+	// refusal of any message. The reason is that the method define adds a type only after it has sent the definition.
+	// If the refusal of the definition is handled before that, only a later refusal removes the type.
 	s.inbound.announced[l.key.rank].Clear()
 	// The stream is removed from the entry first and then from the remote, because a remote without a
 	// stream takes the stream of its entry.

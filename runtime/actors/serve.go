@@ -158,8 +158,8 @@ func (p *inbound) flush() {
 
 // lookUp finds the addressee of an arrival: a mailbox of this package, or another Process. If the
 // actor may still be spawned, or if letters wait for it in pending, all results are nil. If the actor
-// has ended, the error is ErrStopped. If earlier messages of the stream have waited for it in vain, the
-// error is ErrUnknownActor.
+// has ended, the error is ErrStopped. If earlier messages of the stream have waited for the actor until
+// Config.Patience had passed, the error is ErrUnknownActor.
 func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err error) {
 	if a.in != nil {
 		if box = a.in.box(); box != nil {
@@ -328,14 +328,9 @@ func (p *inbound) addressee(a *arrival) *actor.PID {
 // system message. If the arrival announces a long message, reject receives the message first,
 // because the sender keeps the message's memory until then.
 func (p *inbound) reject(a *arrival, why error) {
-	switch r := a.details; {
-	case r != nil && r.large && (a.in == nil || a.in.lost == nil):
+	if r := a.details; r != nil && r.large && (a.in == nil || a.in.lost == nil) {
 		r.err = why
 		p.fetch(a)
-		return
-	case r != nil && r.pull != nil:
-		r.err = why
-		p.deliver(a)
 		return
 	}
 	if a.in != nil {

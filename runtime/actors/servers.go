@@ -12,7 +12,7 @@ import (
 const serversTotal = 2
 
 // servers is a pair of goroutines. One of them is the serving goroutine: it delivers the arrivals and
-// runs inline actors. If the arrivals are for a single actor of a worker, the serving goroutine
+// runs inline actors. If the arrivals are for a single actor that is not inline, the serving goroutine
 // passes its role to the other goroutine. Then it runs the actor itself, without waiting until the
 // other goroutine runs (leader/followers, Schmidt and others, 2000). The alternative is to wake a
 // worker and to yield to it. The alternative would add a goroutine switch before the actor runs, and

@@ -24,9 +24,9 @@ func lingering(stopped chan<- bool, goOn <-chan bool) *actor.Props {
 	})
 }
 
-// TestMessagesToASuccessor checks that messages and watches reach the actor or router that has got the name of an earlier
-// actor, while the earlier actor still handles Stopped: those of another rank, whose stream has led to the earlier actor,
-// and those to a PID that was made before the earlier actor.
+// TestMessagesToASuccessor checks messages and watches while an actor or router has got the name of an earlier actor,
+// and the earlier actor still handles Stopped. The later actor must get those of another rank, whose stream has led to
+// the earlier actor. It must also get those to a PID that was made before the earlier actor.
 func TestMessagesToASuccessor(t *testing.T) {
 	for name, succeed := range map[string]func(s *actors.System) error{
 		"actor": func(s *actors.System) error {
@@ -73,8 +73,8 @@ func TestMessagesToASuccessor(t *testing.T) {
 	}
 }
 
-// TestNameOfASuccessor checks that the end of an actor does not remove a name that was registered for a later actor
-// with the same PID, and that the name is removed at the end of the later actor.
+// TestNameOfASuccessor checks a name that was registered for a later actor with the same PID. The end of the earlier
+// actor must not remove the name. The end of the later actor must remove it.
 func TestNameOfASuccessor(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]

@@ -21,7 +21,7 @@ import (
 type Config struct {
 	// Mailbox bounds the bytes of messages from an actor's own rank that wait for the actor. A message
 	// counts 64 bytes; a []byte, a string and a *runtime.Message also count their length. The size of a
-	// message of another type is not known. The default is 8 MiB.
+	// message of another type does not count. The default is 8 MiB.
 	Mailbox int
 	// Outbox bounds the bytes of messages of one actor that wait for credit or for space in
 	// mailboxes. They count as for Mailbox; a message to another rank also counts its size if its

@@ -26,9 +26,8 @@ import (
 //	          as a message of the engine
 
 // outgoing is a message to another rank with its address. Variables of type outgoing and frame are
-// filled field by field and passed by pointer. A composite literal would be copied into the variable, and a copy
-// directly after the fields were written waits until the fields have reached the cache, because the copy reads
-// them in wider pieces.
+// filled field by field and passed by pointer. A composite literal would be copied into the variable. Directly after
+// the fields were written, a copy waits until they have reached the cache, because it reads them in wider pieces.
 type outgoing struct {
 	head    codec.Head
 	codec   *codec.Type

@@ -6,8 +6,8 @@ import (
 )
 
 // Codec is runtime.Codec. An error or a panic of Decode makes the message a dead letter, and so does an error
-// of Append. A panic of Append is a panic of the sending goroutine, unless the message has waited in an outbox;
-// then it makes the message a dead letter, too.
+// of Append. A panic of Append is a panic of the sending goroutine. But if the message has waited in an outbox, or if a
+// router has forwarded it for another rank, the panic makes the message a dead letter, too.
 type Codec[T any] = runtime.Codec[T]
 
 // RegisterType allows values of the types T and *T as messages between ranks. If

@@ -13,9 +13,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// TestUnreachableRank checks that a rank that no transport reaches counts as lost when a message is first sent to it:
-// a watch of one of its actors ends, whether it is the first message or not, and an actor of SpawnAmong moves to
-// the next rank.
+// TestUnreachableRank checks that a rank that no transport reaches counts as lost when a message is first sent to it.
+// A watch of one of its actors must end, whether the watch is the first message or not. An actor of SpawnAmong must
+// move to the next rank.
 func TestUnreachableRank(t *testing.T) {
 	f := transporttest.NewFake(4, transporttest.FakeOptions{NoHandover: true})
 	s := fakeRank(t, f, 4, 0, engine.Config{Route: func(int) transport.Transport { return nil }})(0)

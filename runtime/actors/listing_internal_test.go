@@ -1,0 +1,40 @@
+package actors
+
+import (
+	goruntime "runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// TestListingLeavesTheRegistryFree checks that System.Actors, while it waits for a router, does not lock the registry.
+// The router may itself wait for the registry, to remove the requests that have ended.
+func TestListingLeavesTheRegistryFree(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s, err := Of(w)
+		require.NoError(t, err)
+		_, err = s.Route(Broadcast, "router")
+		require.NoError(t, err)
+		process, _ := s.ProcessRegistry.GetLocal("router")
+		r := process.(*router)
+		r.mu.Lock()
+		listed := make(chan []Actor, 1)
+		go func() { listed <- s.Actors() }()
+		stacks := make([]byte, 1<<20)
+		for !strings.Contains(string(stacks[:goruntime.Stack(stacks, true)]), "(*router).members") {
+			goruntime.Gosched()
+		}
+		part := s.ProcessRegistry.LocalPIDs.GetBucket("router").GetShard("router")
+		free := part.TryLock()
+		if free {
+			part.Unlock()
+		}
+		r.mu.Unlock()
+		require.Len(t, <-listed, 2)
+		require.True(t, free)
+		return nil
+	}))
+}

@@ -1,0 +1,84 @@
+package actors_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// TestBatchThatPanics sends batches whose GetMessages panics to an actor with a mailbox of protoactor. Each batch that
+// comes from another rank, comes through a router, or has waited for the actor must become a dead letter.
+func TestBatchThatPanics(t *testing.T) {
+	local(t, 2, actors.Config{Patience: soon}, func(all []*actors.System) {
+		s, far := all[0], all[1]
+		_, err := s.Spawn(idle(), "idle")
+		require.NoError(t, err)
+		dead := letters(s)
+		dies := func(f *actor.Future) {
+			_, err := f.Result()
+			require.ErrorIs(t, err, actor.ErrDeadLetter)
+			require.ErrorContains(t, next(t, dead), "panic: no parts")
+		}
+		near := s.PID(0, "own")
+		early := []*actor.Future{s.Root.RequestFuture(near, parts{}, soon), far.Root.RequestFuture(far.PID(0, "own"), parts{}, soon)}
+		settle(t, far, 0)
+		batched(t, s, "own", actor.WithMailbox(actor.Unbounded()))
+		for _, f := range early {
+			dies(f)
+		}
+		for how, name := range map[actors.Routing]string{actors.RoundRobin: "turns", actors.Broadcast: "all"} {
+			_, err := s.Route(how, name, s.NewLocalPID("own"))
+			require.NoError(t, err)
+		}
+		for _, name := range []string{"own", "turns", "all"} {
+			dies(far.Root.RequestFuture(far.PID(0, name), parts{}, soon))
+		}
+		v, err := far.Root.RequestFuture(far.PID(0, "own"), parts{7}, soon).Result()
+		require.NoError(t, err)
+		require.Equal(t, rich{Name: "[7 -1]"}, v)
+	})
+}
+
+// brittle is a message whose codec panics if N is 2. N increases by 1 on the way to another rank.
+type brittle struct{ N int }
+
+type brittleCodec struct{}
+
+// Append implements actors.Codec.
+func (brittleCodec) Append(b []byte, m *brittle) ([]byte, error) {
+	if m.N == 2 {
+		panic("brittle")
+	}
+	return append(b, byte(m.N)), nil
+}
+
+// Decode implements actors.Codec.
+func (brittleCodec) Decode(b []byte, m *brittle) error {
+	m.N = int(b[0]) + 1
+	return nil
+}
+
+func init() { actors.RegisterCodec[brittle](brittleCodec{}) }
+
+// TestForwardingThatPanics sends messages to routers of another rank, which forward them to a third rank. A message
+// whose codec panics then must become a dead letter of the router's rank.
+func TestForwardingThatPanics(t *testing.T) {
+	local(t, 3, actors.Config{}, func(all []*actors.System) {
+		dead := letters(all[1])
+		in := inbox(t, all[2], "in", all[2].Worker())
+		for _, how := range []actors.Routing{actors.RoundRobin, actors.Broadcast, actors.FirstAnswer} {
+			name := fmt.Sprint("router", how)
+			_, err := all[1].Route(how, name, all[1].PID(2, "in"))
+			require.NoError(t, err)
+			_, err = all[0].Root.RequestFuture(all[0].PID(1, name), brittle{1}, soon).Result()
+			require.ErrorIs(t, err, actor.ErrDeadLetter)
+			require.ErrorContains(t, next(t, dead), "panic: brittle")
+			all[0].Root.Send(all[0].PID(1, name), brittle{5})
+			require.Equal(t, brittle{7}, next(t, in))
+		}
+	})
+}
