@@ -27,7 +27,8 @@ func Algorithms() map[string][]string {
 	return all
 }
 
-// Calls returns the number of blocking operations that this member has begun on a communicator. Any goroutine may call it.
+// Calls returns the number of blocking operations that this member has begun on a communicator. Any goroutine may call
+// it.
 func Calls(c *runtime.Comm) uint64 {
 	g, _, err := find(c)
 	if err != nil {

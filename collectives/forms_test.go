@@ -26,8 +26,8 @@ type trial struct {
 // then composes affine maps; it is an operator that does not commute.
 var then = collectives.Func(compose, false)
 
-// trials returns a trial of every operation except those between neighbors, with blocks of up to n elements. For each operation that
-// can be in place, it also returns a trial in place.
+// trials returns a trial of every operation except those between neighbors, with blocks of up to n elements. For each
+// operation that can be in place, it also returns a trial in place.
 func trials(c *runtime.Comm, n, root int) []trial {
 	var all []trial
 	all = append(all, barrierTrial(c), bcastTrial(c, n, root))

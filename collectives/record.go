@@ -37,7 +37,9 @@ func (r *record) note(n uint64, c node.Call, label uint32, site *callsite.Site) 
 	if site == nil {
 		s.site.Note()
 	} else {
-		s.site = *site
+		for i, pc := range site {
+			atomic.StoreUintptr(&s.site[i], pc)
+		}
 	}
 	processor.Store64(&s.number, n)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -72,6 +73,40 @@ func TestHistories(t *testing.T) {
 		for number, said := range got {
 			require.Contains(t, want, said)
 			require.Equal(t, number, uint32(said))
+		}
+	}
+}
+
+// TestRecordsAreReadAtAnyTime reads the recorded calls while another goroutine records later calls, with a call site of
+// the caller, in the same slots. Each call that is found has the fields of one call. The race detector must not report
+// the reads.
+func TestRecordsAreReadAtAnyTime(t *testing.T) {
+	var r record
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		var site callsite.Site
+		site.Note()
+		for n := uint64(1); ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				r.note(n, node.Call{What: n, Bytes: 2 * n}, uint32(n), &site)
+			}
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-ended
+	}()
+	for found := 0; found < 1000; {
+		latest := r.highest()
+		for n := latest - min(latest, recordSize); n <= latest; n++ {
+			if s, known := r.of(n % labelNumbers); known {
+				require.Equal(t, statement{Call: node.Call{What: s.What, Bytes: 2 * s.What}, line: s.line, label: uint32(s.What)}, s)
+				found++
+			}
 		}
 	}
 }

@@ -43,9 +43,9 @@ type situation struct {
 	smallMax, elemMax, laneMax int
 }
 
-// A need is a condition on the situation. The conditions free, crowd, cramped, whole, laned, readable, far, quicker and spread
-// concern this node. Ranks of other nodes may see them differently, so only algorithms for ranks that share memory may
-// depend on them. If members chose different algorithms, they would wait for each other for ever.
+// A need is a condition on the situation. The conditions free, crowd, cramped, whole, laned, readable, far, quicker and
+// spread concern this node. Ranks of other nodes may see them differently, so only algorithms for ranks that share
+// memory may depend on them. If members chose different algorithms, they would wait for each other for ever.
 type need uint32
 
 const (

@@ -12,8 +12,8 @@ import (
 )
 
 // unmatched runs step at every rank of a new communicator, once with members on one node, and once with members that
-// communicate as if they were on different nodes. It requires that the error of the job contains the text of a MismatchError. Only the member that finds the difference has the MismatchError
-// itself.
+// communicate as if they were on different nodes. It requires that the error of the job contains the text of a
+// MismatchError. Only the member that finds the difference has the MismatchError itself.
 func unmatched(t *testing.T, size int, step func(c *runtime.Comm) error) {
 	t.Helper()
 	for _, distant := range []bool{false, true} {

@@ -52,7 +52,7 @@ func (c *Comm) Ack() Group {
 }
 
 // Agree returns the bitwise AND of the flags of all members that took part. Every member gets the
-// same result, whatever fails meanwhile. Agree also works on a communicator that is broken or
+// same result, even if members fail meanwhile. Agree also works on a communicator that is broken or
 // revoked. All members make their calls of Agree and Shrink in the same order. The call waits until
 // each member has called Agree or has ended. If a member ends after its call, its flags still count.
 //

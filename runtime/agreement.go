@@ -43,8 +43,8 @@ const proposalWords = 4
 // any rank could not claim it, all ranks try again with a higher number. Because each attempt has a
 // higher number, the loop ends as soon as other agreements stop taking these numbers first.
 //
-// If another goroutine of this rank is in an agreement with the same tag on the same communicator, the error is
-// ErrInUse, because the messages of the two calls could not be told apart.
+// The error is ErrInUse if another goroutine of this rank is in an agreement with the same tag on the same
+// communicator. The reason is that nothing distinguishes the messages of the two agreements.
 func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error) {
 	core := a.comm.core
 	if err := core.agreeing.enter(a.tag); err != nil {
@@ -117,7 +117,7 @@ func (a *agreement) gather(mine []uint64) ([]uint64, error) {
 // ranks give the same number of words.
 //
 // Algorithm: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all
-// communications in multiport message-passing systems" (1997): the number of blocks that a rank has
+// communications in multiport message-passing systems" (1997). The number of blocks that a rank has
 // doubles in each of ceil(log2 n) rounds, except that the last round may add fewer blocks. The algorithm works for
 // any number n of ranks. The time is ceil(log2 n) alpha + (n-1) m beta for m bytes per rank, with the latency alpha
 // and the time beta per byte.

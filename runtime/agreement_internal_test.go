@@ -100,7 +100,7 @@ func TestCommunicatorThatOneRankMakes(t *testing.T) {
 }
 
 // If two goroutines of a rank make shared memory, or a graph, from one communicator at the same time, both get
-// ErrInUse, also if the first call exchanges its edges already.
+// ErrInUse. This also holds if the first call already exchanges its edges.
 func TestConcurrentSharedAndGraphs(t *testing.T) {
 	for name, c := range map[string]struct {
 		tag   int

@@ -8,8 +8,8 @@ import (
 // system refuses memory. A length that a peer announces must not end this rank, so allocate checks
 // the limits first.
 const (
-	// allocateFreely is the length in bytes up to which no limit is checked, because a message
-	// of this length is not larger than the memory that a process needs anyway.
+	// allocateFreely is the length in bytes up to which no limit is checked. The checks are system calls, and it is
+	// unlikely that so little memory is refused.
 	allocateFreely = 64 << 20
 	// allocateSlack is the number of bytes that the heap may need beyond the message: the heap grows
 	// by multiples of 64 MiB, and needs metadata for the added memory.

@@ -5,8 +5,8 @@ package runtime
 import "fmt"
 
 // fits returns an error for a number of bytes that exceeds the memory of any machine. It does not check the memory of
-// the host. For a message this check is not needed: all ranks are in this process, so an announced length is the length
-// of a message that is already in the memory of this process.
+// the host. A message needs no such check: all ranks are in this process, so the memory of this process already
+// contains a message of the announced length.
 func fits(n int) error {
 	if uint64(n) > memoryMost {
 		return fmt.Errorf("no machine has %d bytes of memory", n)

@@ -122,7 +122,7 @@ func (w *World) doing() bootstrap.Doing {
 	}
 	d.Stuck, d.Serves = w.dependence(waiting, d.Waits), w.serves()
 	d.Lanes = w.lanes()
-	w.whereabouts(&d, now) // before futures, because the age of these waits is not known
+	w.whereabouts(&d, now) // before futures, because the age of the waits for futures is not known
 	d.Waits = append(d.Waits, w.futures()...)
 	d.Notes = append(w.unreceived(), w.contacts(waiting)...)
 	busy := slices.DeleteFunc(w.actorTree(), func(a port.Actor) bool { return !a.Busy })

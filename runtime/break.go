@@ -11,14 +11,14 @@ import (
 
 // broken marks a communicator as broken at this rank and ends its operations. For an Intercomm it
 // does the same to the communicator of this rank's own group. If the communicator has failed
-// before, broken changes nothing here. If notice is not nil and the communicator was not broken before, the
-// other members are notified in two ways: by the launcher and, unless this rank has closed the communicator, by
-// messages. The launcher notifies them even if this rank ends now. The messages may be faster.
+// before, broken changes nothing at this rank. If notice is not nil and the communicator was not broken before, the
+// launcher notifies the other members, even if this rank ends now. Unless this rank has closed the communicator,
+// broken also notifies them by messages, which may be faster.
 func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
 	core.breaking.Lock()
 	defer core.breaking.Unlock()
 	if !core.failure.CompareAndSwap(nil, &commFailure{why}) {
-		if notice != nil && !core.broken.Load() { // closed since Break has looked
+		if notice != nil && !core.broken.Load() { // this rank has closed it since Break called Err
 			w.revoke(core, notice)
 		}
 		return
@@ -76,8 +76,8 @@ func (w *World) takeBreak(source, number int, text []byte) {
 
 // readBreak parses the text of the notice of a break. The notice is about the communicator with
 // this number and, if identity is not 0, with this identity. The result core is nil if the text is
-// too short, if source or the rank that broke the communicator is not a member, or if the communicator has failed
-// already. core is also nil if this rank has no such communicator. If the communicator is just being made,
+// too short, or if source or the rank that broke the communicator is not a member. core is also nil if the
+// communicator has failed already, or if this rank has no such communicator. If the communicator is just being made,
 // readBreak keeps the notice until the communicator has been made.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
 	if len(text) < 8 {
@@ -96,8 +96,8 @@ func (w *World) readBreak(source, number int, identity uint64, text []byte) (cor
 	return core, why
 }
 
-// blame sets two fields of why: Comm to the name of the communicator, and Rank to the rank of why.member in the
-// communicator or, in an Intercomm, in its group.
+// blame sets two fields of why. Comm becomes the name of the communicator. Rank becomes the rank of why.member in the
+// communicator; in an Intercomm, it is the rank in the group of why.member.
 func (core *commCore) blame(why *BrokenError) {
 	why.Comm, why.Rank = core.name, why.member
 	if i := slices.Index(core.allies, why.member); i >= 0 {

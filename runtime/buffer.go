@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// ErrBuffer is the error of using a Buffer that was given away or closed, or that belongs to another
-// World, for example to the World of an earlier generation of the job.
+// ErrBuffer is the error of using a Buffer that was given away or closed. It is also the error of using a Buffer
+// of another World, for example of an earlier generation of the job.
 var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 
 // Buffer is memory whose ownership can be transferred: SendBuffer transfers it to another rank. The bytes of
@@ -22,8 +22,9 @@ var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 //	Alloc              this rank     Close, SendBuffer       this rank after Close, the receiver after SendBuffer
 //	a Message          its sender    Close, SendBuffer       its sender
 //
-// The memory of a received Message belongs to its sender only if the sender is on this node and has either called
-// SendBuffer or sent a Message to an actor of this rank. Any other received Message has new memory of this process.
+// The memory of a received Message belongs to its sender only if two conditions hold. The sender is on this node, and
+// it has called SendBuffer or sent a Message to an actor of this rank. Any other received Message has new memory of
+// this process.
 // NewMessage ends a Buffer, too: its memory then belongs to the new Message.
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
@@ -53,10 +54,10 @@ const (
 // Alloc returns a Buffer of n elements. The elements are not cleared: memory is reused, so that the
 // page faults of the first access occur only once. The first element is aligned to a cache line.
 //
-// On Linux, Alloc returns an error if the Buffer is longer than 64 MiB and also longer than the memory of the machine or
-// the limit of the process's cgroup. It does not count memory that is already in use, because the system provides each
-// page only at its first access. If no memory is left then, this access ends the process, as it does for Go's own heap:
-// with SIGKILL or, if the machine limits committed memory (vm.overcommit_memory=2), with SIGBUS. On other systems, the
+// On Linux, Alloc checks a Buffer of more than 64 MiB. It returns an error if the Buffer is longer than the memory of
+// the machine or the limit of the process's cgroup. It does not count memory that is in use, because the system gives
+// each page only at its first access. If no memory is left then, this access ends the process, as with Go's heap. The
+// signal is SIGKILL or, if the machine limits committed memory (vm.overcommit_memory=2), SIGBUS. On other systems, the
 // memory of the machine is not known, and Go ends the process if it gets no memory.
 func Alloc[T any](w *World, n int) (*Buffer, error) {
 	e := elementOf[T]()
@@ -161,7 +162,7 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 		return callsite.At(fmt.Errorf("%w: its World is not that of the communicator", ErrBuffer))
 	}
 	if e.size == 0 && len(b.lease.Bytes) > 0 || e.size > 0 && len(b.lease.Bytes)%e.size != 0 {
-		return callsite.At(fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrArgument, len(b.lease.Bytes), e.size))
+		return callsite.At(fmt.Errorf("%w: %d bytes are not a whole number of elements of %d bytes", ErrArgument, len(b.lease.Bytes), e.size))
 	}
 	if to.Peer == ProcNull {
 		b.Close()

@@ -13,7 +13,7 @@ import (
 // sysProcessors is the directory in which Linux describes the processors and their caches.
 const sysProcessors = "/sys/devices/system/cpu"
 
-// lastLevel is the level of the cache that several processors share
+// lastLevel is the level of an L3 cache, as Linux writes it
 // (Documentation/ABI/testing/sysfs-devices-system-cpu).
 const lastLevel = "3"
 

@@ -19,8 +19,8 @@ type Cart struct {
 // periodic if periods[i] is true: then a rank at one border and the rank at the opposite border are
 // neighbors. All members of c call it with the same arguments. If c has more ranks than the grid
 // has points, the last ranks get a nil *Cart, on which every method panics. If reorder is true, CreateCart
-// compares the order of the ranks in c with some other orders, for example with orders in which the ranks of each
-// node form a block of the grid. It chooses the order with the fewest pairs of neighbors on different nodes. If
+// compares the order of the ranks in c with some other orders. In some of these, the ranks of each
+// node form a block of the grid. CreateCart chooses the order with the fewest pairs of neighbors on different nodes. If
 // no other order has fewer of these pairs, the ranks keep their numbers. A grid without dimensions has one point.
 //
 // The error is ErrArgument if a size is below 1, or if the grid has more points than c has ranks.

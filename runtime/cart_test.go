@@ -86,7 +86,7 @@ func TestCartCoordinates(t *testing.T) {
 }
 
 // Shift and Neighbors return the right ranks in the middle and at the borders, with and without
-// periods, for steps in both directions that go around the grid more than twice (MPICH's
+// periods. The steps go in both directions and around the grid more than twice (MPICH's
 // topo/cartshift1.c).
 func TestCartShift(t *testing.T) {
 	eachCart(t, func(cart *runtime.Cart, dims []int, periods []bool) {

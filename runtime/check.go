@@ -22,8 +22,8 @@ var ErrCheck = errors.New("check")
 // CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check) if there are findings. errors.Is
 // reports that it is ErrCheck.
 type CheckError struct {
-	// Rank is the world rank. Findings are the mistakes of this rank, each with its source line. Only the
-	// findings about messages that were not received have no source line.
+	// Rank is the world rank. Findings are the mistakes of this rank. Each finding has a source line, except the
+	// findings about messages that were not received.
 	Rank     int
 	Findings []string
 	// told is true once the findings have been reported to the launcher, which prints them.
@@ -179,7 +179,7 @@ func (k *check) findings(w *World) error {
 		return nil
 	}
 	unreceived := w.unreceived()
-	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // a single poll may leave messages behind
+	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // a single poll may not receive all messages
 		n = len(unreceived)
 	}
 	k.mu.Lock()

@@ -147,7 +147,7 @@ func TestSendAfterTheReceiverClosed(t *testing.T) {
 	})
 }
 
-// A communicator that was broken because another one was closed is broken, not closed: its members
+// A communicator that was broken because another one was closed is broken, not closed. Its members
 // agree, make a communicator of the members that live, and close the broken communicator once.
 func TestBrokenBecauseOfAClosedCommunicator(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {

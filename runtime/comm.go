@@ -44,6 +44,7 @@ const (
 	contextStride               // number of contexts
 )
 
+// This line does not compile if the flight recorder assumes another number of contexts of a communicator.
 var _ = [1]struct{}{}[contextStride-flight.Contexts]
 
 // The contexts of every communicator lie below contextTask. Otherwise this constant would be negative and not compile.
@@ -232,10 +233,10 @@ func (c *Comm) Context() context.Context {
 // Close ends the communicator and closes its attributes that are io.Closers. Afterwards operations on the
 // communicator, on its views and on its Private twin fail. Receives that wait, and calls of Agree and Shrink in other
 // goroutines, end with ErrCommClosed. Messages that no receive has matched are discarded; a send that waits for its
-// match ends with ErrCommClosed at the sender. Close is local: it does not wait for Close at other members. Only an
-// attribute that has found a mistake of the program may ask another member about it (Inquire). The program should wait
-// for its operations before it calls Close. All members close a communicator; its number may be reused when all members
-// have closed it. The communicator of the World cannot be closed.
+// match ends with ErrCommClosed at the sender. Close is local: it does not wait for Close at other members. There is
+// one exception: an attribute that has found a mistake of the program may ask another member about it (Inquire). The
+// program should wait for its operations before it calls Close. All members close a communicator; its number may be
+// reused when all members have closed it. The communicator of the World cannot be closed.
 func (c *Comm) Close() error {
 	if c == nil {
 		return callsite.At(ErrComm)
@@ -310,8 +311,8 @@ func (core *commCore) all() []int {
 	return append(identityOrder(core.size), core.allies...)
 }
 
-// ready returns an error if the communicator cannot make other communicators or share memory: it is nil,
-// closed or broken, or it is the Comm of an Intercomm, whose ranks are the ranks of another group.
+// ready returns an error if the communicator cannot make other communicators or share memory. The reason is that it is
+// nil, closed or broken, or that it is the Comm of an Intercomm.
 func (c *Comm) ready() error {
 	if err := c.Err(); err != nil {
 		return err

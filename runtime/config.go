@@ -33,7 +33,7 @@ const (
 	envNetGiveUp = "GORUN_NET_GIVEUP"
 	// envRDMALibrary set to 1 makes libibverbs drive the adapters siw and rxe, too.
 	envRDMALibrary = "GORUN_RDMA_LIBRARY"
-	// envDebug set to 1 makes every access to memory that was given away or freed fault, if ranks are processes.
+	// envDebug set to 1 has an effect if ranks are processes: an access to memory that was given away or freed faults.
 	envDebug = "GORUN_DEBUG"
 	// envCheck set to 1 makes ranks check how the program uses this package, see CheckError.
 	envCheck = "GORUN_CHECK"

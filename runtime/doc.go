@@ -93,9 +93,9 @@
 //	Comm.Failed   which members are lost, as far as this rank knows
 //	Comm.Ack      acknowledges their loss: receives from AnySource wait for the others again
 //	Comm.Revoke   ends the operations of all members, which may wait for this rank
-//	Comm.Agree    the same result at all members that live, whatever fails meanwhile
+//	Comm.Agree    the same result at all members that live, even if members fail meanwhile
 //	Comm.Shrink   a communicator of the members that live
-//	World.Handled the loss does not decide the exit code of the job
+//	World.Handled the loss does not affect the exit code of the job
 //
 // To go on with the ranks that are left, a rank whose operation fails calls Revoke. Agree tells all living
 // ranks whether the operation has failed at any rank. If so, they call Shrink and continue with the communicator that
@@ -192,11 +192,11 @@
 // yields. Init returns an error for a negative value or a value with another syntax. By default, a rank
 // with a processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
 // yields for 100us times the number of ranks per processor, rounded up. A rank that spins measures how long
-// its yields take. If these show that a process outside of the job uses its processor and yields it within 0.5
-// ms, the rank stops spinning. As long as such processes use the processor, the rank yields for up to
-// 10ms. In a wait for a rank of another node, over TCP, a rank that would spin yields instead and polls
-// three times as long before it sleeps. After a yield of 0.5 ms or more, it spins again, until 64
-// shorter yields have followed. By default, the ranks of Local do not spin, and yield for 20us.
+// its yields take. The durations may show that a process outside of the job uses the rank's processor, and
+// yields the processor within 0.5ms. Then the rank stops spinning. As long as such processes use the processor,
+// the rank yields for up to 10ms. In a wait for a rank of another node, over TCP, a rank that would spin yields
+// instead, and polls three times as long before it sleeps. After a yield of 0.5ms or more, the rank spins in such
+// waits, too, until 64 shorter yields have followed. By default, the ranks of Local do not spin, and yield for 20us.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the package of the standard library as goruntime.

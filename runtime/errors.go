@@ -80,8 +80,8 @@ type PeerError = engine.PeerError
 //	Room   int // the length of the buffer in bytes
 type TruncatedError = engine.TruncatedError
 
-// TypeMismatchError ends a receive into another type than was sent. The message is lost. No other
-// message is affected. The fields of a TypeMismatchError:
+// TypeMismatchError ends a receive whose elements have another layout than the elements of the message. The message
+// is lost. No other message is affected. The fields of a TypeMismatchError:
 //
 //	Source int    // the sender's rank in the communicator
 //	Tag    int    // the tag of the message

@@ -22,8 +22,8 @@ const (
 	deviceNone = "none"
 )
 
-// rails returns the rails to open: the requested adapter of the kernel, all usable adapters or none,
-// followed by iWARP over TCP as the last resort, if the host has a suitable address. missing has the
+// rails returns the rails to open. They are the requested adapter of the kernel, all usable adapters or none.
+// If the host has a suitable address, iWARP over TCP follows as the last resort. missing has the
 // reasons why other adapters or TCP are not among the rails. The argument oneHost is true if all ranks
 // are on this host.
 func (f *rdmaFabric) rails(oneHost bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {

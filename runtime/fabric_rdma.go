@@ -140,7 +140,7 @@ func (f *rdmaFabric) explain() []string {
 			{&s.Foreign, "without a record of this version"},
 			{&s.Misplaced, "of ranks outside of the job"},
 			{&s.Repeated, "of ranks, superseded by newer ones (as when two ranks connect to each other at the same time)"},
-			{&s.Declined, "of ranks, refused with the reason"},
+			{&s.Declined, "of ranks, which were told the reason"},
 			{&c.Refused, "because too many waited for an answer"},
 		}), tally("refusals of other ranks without valid authentication", []tallied{
 			{&s.Refusals, "without proof of the job's secret"},

@@ -29,7 +29,7 @@ type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 // that the edges between nodes have a lower total weight. A member that gets another number also
 // gets the edges that were given by the member with this number in c.
 //
-// The error is ErrRank if a rank is not in c, and ErrArgument if a weight is negative, the number of
+// The error is ErrRank if a rank is not in c. It is ErrArgument if a weight is negative, the number of
 // weights is wrong, or the edges of a member take more than 1<<24 words (wordsMax). In each of these cases the
 // members whose arguments are right get ErrArgument. If reorder differs between members, the error is
 // ErrArgument at all members whose other arguments are right.
@@ -141,7 +141,7 @@ func (c *Comm) flatEdges(sources, degrees, dests, weights []int) ([]int, error) 
 		}
 	}
 	if next != len(dests) {
-		return nil, fmt.Errorf("%w: degrees of %d edges and %d destinations", ErrArgument, next, len(dests))
+		return nil, fmt.Errorf("%w: the degrees add up to %d edges, but there are %d destinations", ErrArgument, next, len(dests))
 	}
 	return edges, nil
 }
@@ -159,7 +159,7 @@ func (c *Comm) checkEdges(ranks, weights []int) error {
 	}
 	for _, w := range weights {
 		if w < 0 {
-			return fmt.Errorf("%w: weight %d", ErrArgument, w)
+			return fmt.Errorf("%w: negative weight %d", ErrArgument, w)
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 		list = list[1:]
 	}
 	if len(list) != 1 {
-		return v, 0, fmt.Errorf("%w: %d words after the edges", ErrArgument, len(list))
+		return v, 0, fmt.Errorf("%w: %d words after the edges, not 1", ErrArgument, len(list))
 	}
 	for _, part := range [][2][]int{{v.sources, v.sourceWeights}, {v.dests, v.destWeights}} {
 		if err := c.checkEdges(part[0], part[1]); err != nil {
@@ -66,14 +66,14 @@ func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 // number of the member's node. The list comes from another rank.
 func (c *Comm) checkList(list []int) error {
 	if len(list)%edgeWords != 1 {
-		return fmt.Errorf("%w: %d words", ErrArgument, len(list))
+		return fmt.Errorf("%w: a list of %d words", ErrArgument, len(list))
 	}
 	for ; len(list) > edgeWords; list = list[edgeWords:] {
 		if err := c.checkEdges(list[:2], nil); err != nil {
 			return err
 		}
 		if list[2] < 0 {
-			return fmt.Errorf("%w: weight %d", ErrArgument, list[2])
+			return fmt.Errorf("%w: negative weight %d", ErrArgument, list[2])
 		}
 	}
 	return nil

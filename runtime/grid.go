@@ -20,7 +20,7 @@ func newGrid(dims []int, periods []bool) (*grid, error) {
 	points := 1
 	for _, n := range dims {
 		if n <= 0 || points > gridMax/n {
-			return nil, fmt.Errorf("%w: a grid of dimensions %v", ErrArgument, dims)
+			return nil, fmt.Errorf("%w: a grid of dimensions %v: each must be above 0, and their product at most %d", ErrArgument, dims, gridMax)
 		}
 		points *= n
 	}

@@ -26,9 +26,9 @@ func init() {
 	programs["alien"] = func() { runtime.Main(alien) }
 }
 
-// TestHostsSpeakByNetwork: ranks on three hosts exchange messages and Buffers with all ranks, by
-// shared memory on one host and by network between hosts, or always by network with -transport
-// rdma.
+// TestHostsSpeakByNetwork: ranks on three hosts exchange messages and Buffers with all ranks. They use
+// shared memory on one host and the network between hosts. With -transport rdma they always use the
+// network.
 func TestHostsSpeakByNetwork(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	for _, flags := range [][]string{nil, {"-transport", "rdma"}} {

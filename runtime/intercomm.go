@@ -33,9 +33,9 @@ type Intercomm struct {
 // The error is ErrRank if localLeader is not in c or, at the leader, if remoteLeader is not in
 // bridge. If the groups have a common rank, the error is ErrArgument at all members. A rank gives up
 // if remoteLeader is wrong, if the context.Context of its view of c has ended, or if a member is lost.
-// Then the call ends in both groups, and breaks the communicator c of each group. If the leader cannot use
-// bridge, because bridge is nil, of the wrong kind, closed or broken, the call ends in the group of this leader in the
-// same way. In this case only a break of bridge tells the other group. After a rank has given up, the next call on
+// Then the call ends in both groups, and breaks the communicator c of each group. If bridge is nil, of the wrong
+// kind, closed or broken at the leader, the call ends in the group of this leader in the same way. The other
+// group does not learn of this, unless bridge is broken. After a rank has given up, the next call on
 // bridge must use another tag. If two goroutines of a rank make calls with the same c at the same
 // time, the second call gets ErrInUse.
 func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag int) (*Intercomm, error) {

@@ -22,8 +22,8 @@ func (c *Comm) Oversubscribed() bool {
 // the ranks of the other group.
 func (c *Comm) Remote() bool { return c != nil && c.core.allies != nil }
 
-// Element returns nil if T can be the type of the elements of a message, else an ElementTypeError
-// that names the type and, if a field of the type is the reason, this field.
+// Element returns nil if T can be the type of the elements of a message. Otherwise it returns an ElementTypeError,
+// which names the type. If a field of the type is the reason, the error names this field, too.
 func Element[T any]() error { return elementOf[T]().err }
 
 // Attribute returns the value that this communicator stores under key. If there is no value yet,
@@ -114,6 +114,6 @@ func (c *Comm) Break(cause error) {
 	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, member: w.Rank(), origin: origin}, notice)
 }
 
-// Broken reports whether a member has broken the communicator, as far as this rank knows, or whether the World of the
-// communicator has ended with the loss of a rank (World.Resume). It stays true after Close.
+// Broken reports whether a member has broken the communicator, as far as this rank knows. It also returns true if the
+// World of the communicator has ended with the loss of a rank (World.Resume). Close does not change the result.
 func (c *Comm) Broken() bool { return c != nil && c.core.broken.Load() }

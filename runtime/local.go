@@ -73,7 +73,6 @@ type localJob struct {
 	// the launcher's place.
 	restarts *restarts
 	council  *localCouncil
-	node     *shm.Node
 	wait     engine.WaitPolicy
 	secret   [32]byte
 	// processors is GOMAXPROCS at the start of the job. A rank that begins after the program has changed
@@ -110,11 +109,11 @@ func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*loc
 		return nil, err
 	}
 	j := &localJob{
-		node: node, wait: wait, secret: bootstrap.NewSecret(), processors: goruntime.GOMAXPROCS(0), simulated: simulated,
+		wait: wait, secret: bootstrap.NewSecret(), processors: goruntime.GOMAXPROCS(0), simulated: simulated,
 		dead: make(map[int]bool), over: make(chan struct{}),
 	}
 	if simulated.Restarts > 0 {
-		j.restarts = newRestarts(j, n)
+		j.restarts = newRestarts(j, node, n)
 		return j, nil
 	}
 	j.worlds = make([]*World, n)

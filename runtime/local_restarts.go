@@ -13,7 +13,7 @@ import (
 
 // restarts starts lost ranks of a Local again, as gorun -on-failure respawn does with processes. It
 // uses the launcher's bootstrap.Server unchanged, with a Session for each process. Here, a process
-// is a rank from one of its starts to the end that follows. A wire is its connection to the Server.
+// is a rank from one of its starts to the end that follows. A wire connects a process with the Server.
 // A loss is handled in three places:
 //
 //	die        closes the wire of the process and ends its operations
@@ -29,7 +29,7 @@ type restarts struct {
 	mu        sync.Mutex
 	left      int             // how many restarts the job still has
 	starts    []int           // by rank: the number of starts before the newest start
-	places    []place         // by generation
+	places    []place         // by generation; without the node if no process can enter the generation any more
 	processes []*localProcess // the newest process of each rank
 	ends      []*wire         // the launcher's ends of the wires to all processes
 	over      bool            // the job has failed
@@ -54,11 +54,11 @@ type localProcess struct {
 	gone  bool   // the process has left the job
 }
 
-// newRestarts returns the restarts of a job whose node memory has been made.
-func newRestarts(j *localJob, size int) *restarts {
+// newRestarts returns the restarts of a job. node is the memory of generation 0.
+func newRestarts(j *localJob, node *shm.Node, size int) *restarts {
 	return &restarts{
 		job: j, server: bootstrap.NewServer(size, func(bootstrap.Event) {}), left: j.simulated.Restarts,
-		starts: make([]int, size), places: []place{{j.node, j.simulated.Network}}, processes: make([]*localProcess, size),
+		starts: make([]int, size), places: []place{{node, j.simulated.Network}}, processes: make([]*localProcess, size),
 	}
 }
 
@@ -158,7 +158,19 @@ func (l *restarts) renew(p *localProcess) error {
 	}
 	l.left--
 	l.start(p.rank)
+	l.dropNodes()
 	return nil
+}
+
+// dropNodes drops the memory of the generations that no process can enter any more. mu is held.
+func (l *restarts) dropNodes() {
+	oldest := len(l.places) - 1
+	for _, p := range l.processes {
+		oldest = min(oldest, p.session.Job().Generation)
+	}
+	for i := range l.places[:oldest] {
+		l.places[i].node = nil
+	}
 }
 
 // lateFailure returns the error of the job if the process is lost after World.Resume has ended at all ranks. A panic
@@ -278,7 +290,11 @@ type surroundings struct {
 func (p *localProcess) surroundings(session *bootstrap.Session) (s surroundings, err error) {
 	job := session.Job()
 	if p != nil {
-		return surroundings{p.of.place(job.Generation).node, p.of.job.wait, p.of.job}, nil
+		s = surroundings{p.of.place(job.Generation).node, p.of.job.wait, p.of.job}
+		if s.node == nil { // the process was killed, and the other ranks are in later generations
+			err = ErrAborted
+		}
+		return s, err
 	}
 	if s.wait, err = processWait(job); err == nil {
 		s.node, err = openNode(session)

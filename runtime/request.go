@@ -87,7 +87,7 @@ func (r Request) Wait() (Status, error) {
 	}
 	ctx := r.comm.ctx
 	if t := r.task(); t != nil {
-		if err := r.comm.engine.Inline("wait"); err != nil && !t.ended() {
+		if err := r.comm.engine.Inline("wait"); err != nil && !r.Done() {
 			return emptyStatus, err // the request continues
 		}
 		ctx = nil // the function has a context.Context of its own
@@ -126,10 +126,10 @@ func (r Request) Done() bool {
 // of its function.
 //
 // A small standard send cannot be canceled once its message has been copied into the lane,
-// although no receive has matched it. It can be canceled only while it waits for the
-// connection to a rank of another node, for room in the lane or, if the receiver has no room left for
-// unexpected messages, for the matching receive. If Wait returns nil, the message arrives. If Wait
-// returns ErrCanceled, the message never arrives.
+// although no receive has matched it. It can be canceled while it waits for the
+// connection to a rank of another node or for room in the lane. If the receiver has no room left for
+// unexpected messages, the send can be canceled until a receive matches its message. If Wait returns nil, the message
+// arrives. If Wait returns ErrCanceled, the message never arrives.
 func (r Request) Cancel() {
 	if t := r.task(); t != nil {
 		t.cancel()

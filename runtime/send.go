@@ -52,8 +52,8 @@ func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error
 	return nil
 }
 
-// ordinary reports whether a send can be passed to the engine as it is: dest is a member (not ProcNull), the tag
-// is valid, the elements need no packing, and c can be used.
+// ordinary reports whether a send can be passed to the engine as it is. This requires that dest is a member (not
+// ProcNull), that the tag is valid, that the elements need no packing, and that c can be used.
 func (c *Comm) ordinary(e *element, dest, tag int) bool {
 	return c != nil && e.plain && uint(dest) < uint(c.size) && uint(tag) <= TagMax && c.core.failure.Load() == nil
 }

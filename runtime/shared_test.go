@@ -328,8 +328,8 @@ func TestSharedAmongSomeMembers(t *testing.T) {
 	}))
 }
 
-// The error of a collective operation that makes shared memory and loses a member names the lost rank, and no function
-// that the program has not called: package collectives calls NewSharedAmong.
+// The error of a collective operation that makes shared memory and loses a member names the lost rank. It does not
+// name NewSharedAmong, because package collectives, and not the program, calls that function.
 func TestSharedWithALostMember(t *testing.T) {
 	killed, began := errors.New("killed"), make(chan struct{})
 	var job localjob.Job

@@ -19,7 +19,7 @@ import (
 //
 // The sender numbers its streams. Only the first frame of a stream has the tag of the stream. The tags of the other
 // frames and of the credits contain the number. So a Stream that waits for a first frame never receives a later frame
-// of another stream, and streams from one rank to another may have the same tag at the same time.
+// of another stream. Therefore several streams from one rank to another may have the same tag at the same time.
 //
 // Each stream has one last frame, and each stream whose first frame was received has one last credit. A rank that
 // leaves a stream early still has to receive the frames or credits up to the last one, see leftovers.
@@ -28,7 +28,7 @@ const (
 	frameEnd     // a last frame: the sequence has ended
 	frameFailure // a last frame: the sender has failed; the contents are the text of its error
 
-	creditMore    = frameValue // the receiver has taken values; leftovers needs the same number in frames and credits
+	creditMore    = frameValue // the receiver has taken values; discardFrom tests frames and credits for this number
 	creditDone    = 2          // the last credit: the receiver has taken the last frame
 	creditStopped = 3          // the last credit: the receiver takes no more frames
 
@@ -105,7 +105,7 @@ type flow struct{ values, bytes uint64 }
 // StreamError, too. SendStream returns ErrStreamStopped if the receiver stops the stream, and a
 // PeerError if the receiver is lost; in both cases SendStream leaves the loop over seq at the next
 // value. Several streams with the same tag may go from one rank to another at the same time. They are
-// received in the order in which their first values were sent. Streams do not match other messages. If
+// received in the order in which their first values were sent. Only a Stream receives their messages. If
 // dest is ProcNull, SendStream sends nothing and does not call seq.
 func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 	if seq == nil {

@@ -30,13 +30,13 @@ type inflow struct {
 // Stream returns the values that a SendStream of source with this tag sends. Each loop over the
 // result receives one stream. If source is AnySource, the loop receives the stream whose first
 // frame arrives first. Several goroutines may receive streams with the same source and tag at the same
-// time, and a loop may contain another one; each loop receives a stream of its own. The tag cannot be
+// time, and a loop may contain another loop. Each loop receives a stream of its own. The tag cannot be
 // AnyTag. If the loop is slower than the sender, the sender waits. If the stream fails, the last pair has
-// an error. The error is a StreamError with the text of the sender's error, a PeerError if the sender is
-// lost, a ValueError if a value cannot be decoded, a MemoryError if there is no memory for a value, or an
-// error of c. If the program leaves the loop early, the sender's SendStream ends with ErrStreamStopped;
-// the receiver does not wait for the end of SendStream. Values that were already sent then stay in memory
-// until the next Stream or SendStream on c, or until c is closed. If source is ProcNull, there are no
+// an error. The error is a StreamError with the text of the sender's error if the sender has failed, and a PeerError
+// if the sender is lost. It is a ValueError if a value cannot be decoded, and a MemoryError if there is no memory for
+// a value. Any other error is an error of c. If the program leaves the loop early, the sender's SendStream ends with
+// ErrStreamStopped; the receiver does not wait for the end of SendStream. Values that were already sent then stay in
+// memory until the next Stream or SendStream on c, or until c is closed. If source is ProcNull, there are no
 // values.
 //
 //	for v, err := range runtime.Stream[Line](c, 0, 7) {

@@ -20,7 +20,7 @@ func (s Strided) Len() int { return s.Count * s.Block }
 func (s Strided) check(n int) error {
 	switch {
 	case s.Count < 0 || s.Block < 0 || s.Count > 1 && s.Stride < s.Block:
-		return fmt.Errorf("%w: %+v", ErrArgument, s)
+		return fmt.Errorf("%w: %+v has a negative number, or blocks that overlap", ErrArgument, s)
 	// Products such as s.Len could overflow here.
 	case s.Count == 0 || s.Block == 0:
 		return nil

@@ -114,8 +114,8 @@ func TestStridedRefusesWhatDoesNotFit(t *testing.T) {
 	})
 }
 
-// With GORUN_CHECK, the memory of a strided send that a library has started stays its own until the library takes the
-// result: a later strided receive is not found to overlap it.
+// With GORUN_CHECK, a strided send that a library has started keeps its memory until the library takes the
+// result. A later strided receive gets other memory, so the check finds no overlap.
 func TestStridedRequestsOfALibraryDoNotOverlap(t *testing.T) {
 	t.Setenv("GORUN_CHECK", "1")
 	local(t, 2, func(c *runtime.Comm) {

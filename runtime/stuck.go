@@ -14,7 +14,7 @@ import (
 
 const (
 	// stalledLook is the interval at which a rank that calls gorun examines its waits. If the rank does not
-	// call gorun, the interval doubles with every look up to stalledLookMax, because a look costs 0.3 ms of
+	// call gorun, the interval doubles with every look up to stalledLookMax. The reason is that a look costs 0.3 ms of
 	// processor time: the processor wakes, and so does Go's monitor thread.
 	stalledLook    = 250 * time.Millisecond
 	stalledLookMax = 750 * time.Millisecond
@@ -147,7 +147,7 @@ func episodeOf(waiting []engine.Blocked, now time.Time) (n int64, due time.Time)
 	return n, due
 }
 
-// episodePrime mixes the times of several waits (FNV-1a's 64-bit prime).
+// episodePrime is the 64-bit prime of FNV-1a. Hashes of the times of waits, and identityOf, multiply by it.
 const episodePrime = 1<<40 + 0x1b3
 
 // dependence returns a number that identifies the waits if only other ranks can end them, else 0.
@@ -272,10 +272,10 @@ func (w *World) lanes() []bootstrap.Lane {
 	return list
 }
 
-// whereabouts sets d.Quiet to the age of the youngest wait in d.Waits, where the waits of futures are still missing,
-// because their age is not known. If no goroutine is in such a wait or in World.Close, it sets d.Quiet to the time
-// since the last call of gorun (in a rank with actors, to the time since the rank last handled a frame), and it sets
-// the line and the function that the program executes.
+// whereabouts sets d.Quiet to the age of the youngest wait in d.Waits. d.Waits does not contain the waits for futures
+// yet, because their age is not known. If no goroutine is in such a wait or in World.Close, whereabouts sets d.Quiet
+// to the time since the last call of gorun. In a rank with actors, it is the time since the rank last handled a frame.
+// In this case whereabouts also sets the line and the function that the program executes.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {

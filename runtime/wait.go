@@ -17,7 +17,7 @@ type Completion struct {
 // WaitAll waits for all requests, takes their results and sets the requests to zero Requests. It
 // waits for every request even if some fail. It returns the joined errors of the requests, or nil
 // if no request failed. In the handler of an inline actor, WaitAll does not wait for the Request of a
-// NewRequest whose function has not returned: the error is ErrInline, the operation continues, and
+// NewRequest whose function has not returned. The error is then ErrInline, the operation continues, and
 // WaitAll leaves this Request in the slice.
 func WaitAll(requests []Request) error {
 	var errs []error

@@ -141,8 +141,9 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	return w, nil
 }
 
-// home returns the Home of the rank. It returns nil if the rank is a goroutine, if the node has only one processor or
-// enough processors for all its ranks, or if other threads of the rank can run beside the one that waits.
+// home returns the Home of the rank. It returns nil if the rank is a goroutine, or if GOMAXPROCS is above 1, because
+// other threads of the rank can then run beside the one that waits. It also returns nil if the node has only one
+// processor, or enough processors for all its ranks.
 func (w *World) home() *affinity.Home {
 	if w.local != nil || goruntime.GOMAXPROCS(0) > 1 {
 		return nil
@@ -178,7 +179,7 @@ func (w *World) Processors() int { return w.job.Processors }
 // String returns the rank and the size.
 func (w *World) String() string { return fmt.Sprintf("rank %d of %d", w.job.Rank, w.job.Size) }
 
-// Handled reports to gorun that the program has recovered from the loss of a rank, which is the Rank
+// Handled reports to gorun that the program has recovered from the loss of a rank. The argument is the Rank
 // of a PeerError. With gorun -on-failure continue, the loss then does not affect gorun's exit code.
 // One rank's call of Handled is enough. The exit code is 0 if, for every rank, the function of Main
 // has returned nil or the loss was handled. The error is ErrRank if the World has no such rank.

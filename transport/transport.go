@@ -164,7 +164,8 @@ type Endpoint interface {
 	// of the word.
 	FetchAdd(dst Key, delta, token uint64) error
 	// Map returns n bytes of the peer's arena at k as memory of this process. It copies no bytes. The
-	// error is ErrNotSupported if the transport cannot map the memory that k names.
+	// error is ErrNotSupported if the transport cannot map the memory that k names, and ErrBadKey if k
+	// names the arena but the arena does not contain the n bytes.
 	Map(k Key, n int) ([]byte, error)
 }
 

@@ -66,3 +66,25 @@ func TestPollFromWithinAHandler(t *testing.T) {
 	require.Equal(t, "poll", op.Op)
 	poll(t, ts[0], r, 1)
 }
+
+// A Poll whose budget is used up before it has checked all rings allocates nothing.
+func TestShortBudgetsAllocateNothing(t *testing.T) {
+	const senders = 3
+	ts, c := local(t, senders+1, false), &counter{}
+	var to [senders]transport.Endpoint
+	for i := range to {
+		intoRing(t, ts[i+1], ts[0], i+1, 0)
+		to[i] = endpointTo(t, ts[i+1], 0)
+	}
+	for _, budget := range []int{1, 2} {
+		round := func() {
+			for _, e := range to {
+				_ = e.Send(transport.Header{}, nil)
+			}
+			for want := c.arrived + senders; c.arrived < want; {
+				_, _ = ts[0].Poll(c, budget)
+			}
+		}
+		require.Zero(t, testing.AllocsPerRun(1000, round), "budget %d", budget)
+	}
+}

@@ -2,6 +2,7 @@ package shm_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -167,12 +168,26 @@ func TestLossDuringTraffic(t *testing.T) {
 	require.Len(t, h.arrivals, 64, "the whole budget, so the inbox is not empty")
 }
 
-// If there are more peers than rings, a ring without traffic is passed on to a peer that needs one.
+// If there are more peers than rings, a ring without traffic is passed on to a peer that needs one, also while the ring
+// of a peer that was given up is withheld.
 func TestRingsChangeHands(t *testing.T) {
+	t.Run("all rings are in use", func(t *testing.T) { changeHands(t, false) })
+	t.Run("a ring is withheld", func(t *testing.T) { changeHands(t, true) })
+}
+
+// changeHands gives up the writer of a ring first if withheld is true.
+func changeHands(t *testing.T, withheld bool) {
+	t.Helper()
 	const ranks = shm.RingsPerRank + 3
 	ts := local(t, ranks, false)
 	for r := 1; r <= shm.RingsPerRank; r++ {
 		intoRing(t, ts[r], ts[0], r, 0)
+	}
+	writers := shm.RingsPerRank
+	if withheld {
+		writers--
+		ts[0].GiveUp(1, errors.New("violates the protocol"))
+		poll(t, ts[0], &log{}, 2)
 	}
 	last := ts[ranks-1]
 	e := endpointTo(t, last, 0)
@@ -186,7 +201,7 @@ func TestRingsChangeHands(t *testing.T) {
 				poll(t, tr, o, 1)
 			}
 		}
-		require.Less(t, sent, uint64(100_000))
+		require.Less(t, sent, uint64(10_000))
 	}
 	require.EqualValues(t, sent, o.next[ranks-1])
 	// All senders, including the one that has returned its ring, can still send.
@@ -195,7 +210,7 @@ func TestRingsChangeHands(t *testing.T) {
 	}
 	l := &log{}
 	poll(t, ts[0], l, 10)
-	require.Len(t, l.arrivals, shm.RingsPerRank)
+	require.Len(t, l.arrivals, writers)
 }
 
 // FuzzControl lets a peer write arbitrary words into the control area of a rank, and checks that

@@ -165,7 +165,7 @@ const (
 // free ring. It rings the writer, because the writer may be asleep.
 func (t *Transport) reclaim() {
 	wanted := t.control.word(offWanted)
-	if len(t.rings) < ringsPerRank || atomic.LoadUint64(wanted) == 0 {
+	if atomic.LoadUint64(wanted) == 0 || t.hasFreeRing() {
 		return
 	}
 	asked := atomic.LoadUint64(t.alert)
@@ -181,6 +181,17 @@ func (t *Transport) reclaim() {
 	atomic.StoreUint64(wanted, 0)
 	atomic.OrUint64(t.alert, alertRing(oldest.number))
 	t.endpoint(oldest.slot).bell.Ring()
+}
+
+// hasFreeRing reports whether a peer can claim a ring. The ring of a peer that was given up is not free, although this
+// rank does not read it any more.
+func (t *Transport) hasFreeRing() bool {
+	for k := range ringsPerRank {
+		if atomic.LoadUint64(ringOwner(t.control, k)) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // returnRings gives back the rings that peers have requested. Send also gives rings back.

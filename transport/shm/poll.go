@@ -2,6 +2,7 @@ package shm
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -66,7 +67,9 @@ func (t *Transport) readLanes(h transport.Handler, budget int) int {
 		case l.gone:
 			i--
 		case events >= budget && i+1 < len(t.rings):
-			t.rings = append(append(t.rings[:0:0], t.rings[i+1:]...), t.rings[:i+1]...)
+			slices.Reverse(t.rings[:i+1])
+			slices.Reverse(t.rings[i+1:])
+			slices.Reverse(t.rings) // now rings i+1 to the last come first
 		case i > 0:
 			t.rings[i], t.rings[i-1] = t.rings[i-1], l
 		}

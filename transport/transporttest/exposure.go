@@ -249,9 +249,12 @@ func testMapBounds(r *rig) {
 		{r.arena(1).Key(0), -1},
 		{r.arena(1).Key(0).At(-8), 8},
 		{r.arena(1).Key(size).At(1), 0},
-		{r.expose(1, make([]byte, 64), transport.AccessRead), 64},
 	} {
 		_, err := e.Map(bad.key, bad.n)
-		require.Error(r, err, "map of %d bytes at %#x", bad.n, bad.key.Addr)
+		require.ErrorIs(r, err, transport.ErrBadKey, "map of %d bytes at %#x", bad.n, bad.key.Addr)
 	}
+	exposed := r.expose(1, make([]byte, 64), transport.AccessRead)
+	_, err = e.Map(exposed, 64)
+	require.ErrorIs(r, err, transport.ErrNotSupported, "map of memory outside of the arena")
+	require.NoError(r, r.ranks[1].transport.Conceal(exposed))
 }

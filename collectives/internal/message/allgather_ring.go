@@ -2,7 +2,7 @@ package message
 
 // AllGatherRing gathers c.Send of all ranks in the parts of c.Recv of every rank. In the first step a
 // rank sends its own part to the next rank, and receives a part from the previous rank. In each
-// further step it sends to the next rank the part that it received in the last step. The length of
+// further step it sends to the next rank the part that it received in the step before. The length of
 // c.Send may differ from rank to rank. c.Send may be the same memory as this rank's part of c.Recv.
 //
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for parts of up to n bytes; best for large parts,

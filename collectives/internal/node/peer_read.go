@@ -57,11 +57,11 @@ type peerReads struct {
 	processes []Process
 	// number is the number of the current operation. held is the exposed slice. Other members have
 	// only its address, so this reference keeps the slice from being garbage-collected.
-	number  uint64
-	held    []byte
+	number uint64
+	held   []byte
 	// finished is the number of the latest operation for which finish was called.
 	finished uint64
-	granted bool
+	granted  bool
 	// chunk is memory for the piece of the other member's contribution that ReducePull reads. result is
 	// memory for the operands that this member has combined for root.
 	chunk, result []byte

@@ -20,8 +20,8 @@
 // Until Confirm, the rank that has given memory away remains a second holder of the lease. The reason is
 // that the receiver may return the memory, or die, before the call that sends the memory has ended.
 //
-// Data from peers is not trusted. Return returns an error and changes nothing in three cases: no lease
-// begins at its offset, the rank does not hold the lease, or the rank has returned the lease before.
+// Data from peers is not trusted. Return returns an error and changes nothing if no lease begins at its
+// offset. It does the same if the rank does not hold the lease, for example because it has returned the lease before.
 //
 // Contents are not cleared, except by AllocZeros: a lease starts with the contents that
 // the last holder of its memory left.

@@ -58,8 +58,8 @@ type heap struct {
 }
 
 // at returns the span that contains off if off is on the first or last page of the span, or on any
-// page of a slab. For any other page, at may return nil: the page table may have no entry for it, or a
-// stale entry, which points to a record that was reused for another span. So at checks that the span
+// page of a slab. For any other page, at may return nil, because the page table may have no entry for it. The page
+// table may also have a stale entry, whose record was reused for another span. So at checks that the span
 // contains off.
 func (h *heap) at(off int) *span {
 	i := off / h.page
@@ -272,7 +272,7 @@ func (h *heap) gather(chunks []*chunk, n, least int) *span {
 	}
 	s := h.at(start)
 	h.unlink(s)
-	if s.temp == cold && excess > 0 { // rather leave cold pages free than the pages at the end of the run
+	if s.temp == cold && excess > 0 { // the cold pages at the beginning stay free, not the pages at the end of the run
 		h.enter(h.cut(s, excess))
 		h.link(s)
 		s = h.at(start + excess)

@@ -212,8 +212,8 @@ func benchmarkReads(b *testing.B, atOnce int) {
 	}
 }
 
-// TestNothingIsAllocated checks that no level allocates for a short message in a dialogue, and that
-// the levels below package runtime do not allocate for a short message in a stream.
+// TestNothingIsAllocated checks that no level allocates for a short message in a dialogue. The levels
+// below package runtime must not allocate for a short message in a stream, either.
 func TestNothingIsAllocated(t *testing.T) {
 	for i := range levels {
 		t.Run(levels[i].name, func(t *testing.T) {

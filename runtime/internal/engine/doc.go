@@ -1,4 +1,4 @@
-// Package engine is the message engine of a rank: it matches messages with receives and moves the bytes of
+// Package engine is the message engine of a rank. It matches messages with receives, and moves the bytes of
 // each message by the protocol that suits its length and the endpoint's capabilities. It works on bytes and
 // world ranks. The engine does no I/O itself; its transports do the I/O.
 //

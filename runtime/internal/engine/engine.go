@@ -43,14 +43,14 @@ type Config struct {
 	// the contexts in which the loss ends receives and probes from AnySource. nil means that every peer
 	// belongs to every context. Member is called with the engine's lock held.
 	Member func(context uint32, peer int) bool
-	// Lost is called once for every peer that is lost, but not for a peer that cannot be reached. Lost has to
+	// Lost is called once for every peer that is lost, but not for a peer to which no transport leads. Lost has to
 	// reclaim the memory that was handed over to the peer, but not before the peer's process has ended. Lost is
 	// called with the engine's lock held and must not call the engine. It may be nil.
 	Lost func(peer int, cause error)
 	// Release is called when a rank, the argument holder, returns memory of this rank that was
 	// handed over to it. It is also called at the end of a transfer of the bytes that took the place of a
 	// handover (SendHandover). off is the Addr of the memory's key. In a return, off comes from the peer and
-	// is not checked: possibly the peer does not hold that memory, or it does not exist. Release is
+	// is not checked: the peer may not hold that memory, or the memory may not exist. Release is
 	// called with the engine's lock held and must not call the engine.
 	Release func(holder int, off uint64)
 	// Early is the longest time for which actor messages wait for SetActorReceiver before they are
@@ -263,7 +263,7 @@ func (e *Engine) GiveUp(rank int, cause error) {
 	e.part(rank, cause, transport.Transport.GiveUp)
 }
 
-// part calls a method by which the transport of a peer learns of the loss of the peer. Some Poll then reports the loss.
+// part calls a method by which the transport of a peer learns of the loss of the peer. A later Poll reports the loss.
 func (e *Engine) part(rank int, cause error, tell func(tr transport.Transport, peer int, cause error)) {
 	e.lock()
 	defer e.unlock()

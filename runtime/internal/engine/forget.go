@@ -12,8 +12,8 @@ import (
 // engine treats them as contexts that were never used.
 //
 // If CloseContexts was not called, a message of such a context that arrives later becomes unexpected
-// like any other message. So the caller has two duties before the context is used again: to make
-// sure that no message of the context is in flight any more, and to call Forget again.
+// like any other message. So the caller has two duties before the context is used again. It has to make
+// sure that no message of the context is in flight any more, and then has to call Forget again.
 func (e *Engine) Forget(dead func(context uint32) bool, err error) {
 	e.lock()
 	defer e.unlock()

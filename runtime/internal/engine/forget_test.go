@@ -201,8 +201,8 @@ func TestAbortedEnginesForgetInSilence(t *testing.T) {
 	require.ErrorIs(t, err, errBroken)
 }
 
-// TestForgetAfterAbort checks that Forget leaves the sends of a rank to itself alone after Abort has ended them:
-// their records may be those of later operations, which have to end with the error of Abort.
+// TestForgetAfterAbort checks that Forget does not end the sends of a rank to itself that Abort has ended. Their
+// records may be those of later operations, which have to end with the error of Abort.
 func TestForgetAfterAbort(t *testing.T) {
 	e, err := engine.New(engine.Config{Size: 1})
 	require.NoError(t, err)

@@ -252,7 +252,7 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 // FuzzFrames sends arbitrary frames of a peer to an engine with operations of all kinds in
 // progress. The engine may declare the peer to be down, and must continue.
 //
-// A frame of the script has 11 bytes and a body: kind, flags, context, unused, tag, type, two
+// A frame of the script has 11 bytes and a body. The bytes are kind, flags, context, unused, tag, type, two
 // unused, the highest and the lowest byte of the ID, and the length of the body.
 func FuzzFrames(f *testing.F) {
 	frame := func(kind, flags, tag, id byte, body ...byte) []byte {

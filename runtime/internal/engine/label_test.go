@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// TestLabelsAgreeWhenTheyAreTheSame checks, for eager and rendezvous messages to the same and to another rank, that a
-// message with a label is received only by a receive with the same label.
+// TestLabelsAgreeWhenTheyAreTheSame checks that a message with a label is received only by a receive with the same
+// label. It sends eager and rendezvous messages, to the same rank and to another rank.
 func TestLabelsAgreeWhenTheyAreTheSame(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	for _, size := range []int{0, 8, 20_000} {

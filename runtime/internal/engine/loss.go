@@ -13,9 +13,8 @@ func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op,
 // bytes were still at the peer are lost. So are messages that the peer handed over, unless they were
 // received before or the transport still maps their memory.
 //
-// As long as the loss is not acknowledged in a context of the peer (see Acknowledge), a receive or probe
-// from AnySource in this context ends with a *PeerError if it finds no message. lose ends the receives and
-// probes that wait already.
+// A receive or probe from AnySource in a context of the peer ends with a *PeerError if it finds no message and the
+// loss is not acknowledged in this context (see Acknowledge). lose ends the receives and probes that wait already.
 func (e *Engine) lose(p *peer, cause error) {
 	if p.down != nil {
 		return

@@ -167,8 +167,8 @@ func (p *peer) bothLimit() int {
 	return limit
 }
 
-// streamReceives is the number of posted receives for messages of one peer, with the same context and tag, from
-// which on the engine assumes that messages stream from this peer. In exchanges between neighbours, a rank
+// streamReceives is a number of posted receives for messages of one peer with the same context and tag. If there are
+// at least so many, the engine assumes that messages stream from this peer. In exchanges between neighbours, a rank
 // posts few receives for each neighbour.
 const streamReceives = 8
 
@@ -190,8 +190,8 @@ func (e *Engine) long(p *peer, n int) bool {
 	return !ok || n > min(p.caps.EagerAlone, p.caps.MaxEager) || !quieter.Quiet()
 }
 
-// open enables the fast path if the peer is connected and not down, the engine has not failed, and no
-// frame and no batch waits to be sent to the peer.
+// open enables the fast path if the peer is connected and not down, and the engine has not failed. It does nothing if
+// a frame or a batch waits to be sent to the peer.
 func (p *peer) open() {
 	if p.connected && !p.ignored && p.pending.head == nil && len(p.batch) == 0 {
 		p.eager, p.both = p.eagerLimit(), p.bothLimit()
@@ -232,7 +232,7 @@ func (e *Engine) post(p *peer, w transport.Header, body []byte) {
 		}
 	}
 	f := e.newFrame(w)
-	f.body = append(f.body[:0], body...)
+	f.body = e.spare.copyOf(body)
 	e.keep(p, f)
 }
 

@@ -32,13 +32,13 @@ func (e *Engine) newFrame(w transport.Header) *frame {
 	return f
 }
 
-// freeFrame returns a record to the free list. If the frame belongs to no request, and the memory of its body has
-// at most 1 KiB, the record keeps this memory for its next use.
+// freeFrame returns a record to the free list, and the memory of its body to the spare memory. The body of an eager
+// message is the slice of its request (emit).
 func (e *Engine) freeFrame(f *frame) {
-	if f.req != nil || cap(f.body) > 1<<10 {
-		f.body = nil
+	if kindOf(f.words) != kindEager {
+		e.spare.put(f.body)
 	}
-	f.req = nil
+	f.body, f.req = nil, nil
 	f.next, e.frames = e.frames, f
 }
 

@@ -60,10 +60,10 @@ func (e *Engine) startReceive(o op, from Match, t Type, buf []byte) *Request {
 	return r
 }
 
-// sound reports whether four conditions hold: the engine has not ended, the source in from is a peer
-// that is up (not AnySource), the tag is valid (not AnyTag), and Break and CloseContexts cannot have
-// affected the context. If they hold, checkSource and knownLoss return nil, and the caller need not
-// call them. sound is a separate function so that the compiler inlines it.
+// sound reports whether checkSource and knownLoss certainly return nil, so that the caller need not call them. The
+// engine has not ended, and Break and CloseContexts cannot have affected the context. The source in from is a peer
+// that is up (not AnySource), and the tag is valid (not AnyTag). sound is a separate function so that the compiler
+// inlines it.
 func (e *Engine) sound(from Match) bool {
 	if e.err != nil || from.Context >= e.barred || uint(from.Peer) >= uint(len(e.peers)) || uint(from.Tag) > TagMax {
 		return false

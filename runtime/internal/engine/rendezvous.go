@@ -188,8 +188,8 @@ func (e *Engine) settle(r *Request) {
 	}
 }
 
-// arriveFIN completes an operation of this rank: a send if the receiver has read the bytes or takes
-// none, or a receive if the sender has written the bytes into its memory.
+// arriveFIN completes an operation of this rank. It is a send whose receiver has read the bytes or takes
+// none, or a receive into whose memory the sender has written the bytes.
 func (e *Engine) arriveFIN(p *peer, id uint32) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p {

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Send sends buf and returns when the caller may reuse buf: when the lane has copied the bytes (protocols
+// Send sends buf and returns when the caller may reuse buf. That is when the lane has copied the bytes (protocols
 // eager and copy), or when the receiver has them (get and put). In mode Synchronous it does not return before
 // the match. If ctx ends before the match, Send withdraws the message and returns a *CancelError. If ctx ends
 // after the match, Send still waits until the bytes are transferred. ctx may be nil.
@@ -208,7 +208,7 @@ func (e *Engine) emit(r *Request, w transport.Header, body []byte) {
 	if kindOf(w) == kindEager {
 		f.body = body
 	} else {
-		f.body = append([]byte(nil), body...)
+		f.body = e.spare.copyOf(body)
 	}
 	r.phase = phaseQueued
 	e.keep(p, f)

@@ -2,7 +2,7 @@ package engine
 
 import "math/bits"
 
-// The classes of memory blocks for unexpected messages. The sizes of blocks are the powers of two
+// The classes of memory blocks for unexpected messages and queued frames. The sizes of blocks are the powers of two
 // from 64 bytes to 64 KiB, and one and a half times each of these powers except the last. So for a
 // message of 64 bytes or more, rounding up adds less than half of its length. Go's allocator has
 // these sizes, too.
@@ -33,8 +33,8 @@ func sizeOf(class int) int {
 	return 3 << (class / 2) >> 1
 }
 
-// spareMemory keeps unused memory of unexpected messages for later messages: blocks by class, and
-// records.
+// spareMemory keeps unused memory of unexpected messages and of queued frames for later ones: blocks by class, and
+// records of messages.
 type spareMemory struct {
 	classes [maxClass + 1][][]byte
 	bytes   int      // total size of the blocks in classes
@@ -60,6 +60,9 @@ func (s *spareMemory) get(n int) []byte {
 	}
 	return make([]byte, n, sizeOf(class))
 }
+
+// copyOf returns a copy of b.
+func (s *spareMemory) copyOf(b []byte) []byte { return append(s.get(len(b))[:0], b...) }
 
 // put keeps the block b for later messages, if its capacity is the size of a class and maxSpare is
 // not exceeded.

@@ -96,8 +96,8 @@ func TestGoroutinesAreUsedAgain(t *testing.T) {
 	until(0)
 }
 
-// TestTakenWork checks that a goroutine that takes a Work is the only one to run it, whatever the order of the Works
-// that are taken, and that the goroutines of the engine run all others.
+// TestTakenWork checks that a goroutine that takes a Work is the only one to run it, in whatever order Works are
+// taken. The goroutines of the engine must run all other Works.
 func TestTakenWork(t *testing.T) {
 	e, err := engine.New(engine.Config{Size: 1})
 	require.NoError(t, err)

@@ -49,16 +49,16 @@ type ActorReceiver interface {
 	// Credit is called at the next grant to a stream after a message was not sent for lack of credit, or
 	// after Settled has reported the stream as unsettled.
 	Credit(l *Stream)
-	// Refused is called when the peer has dropped an actor message of the stream. There are three reasons: the
-	// peer's actor receiver was not set within the peer's Config.Early; before it was set, the peer had no space
-	// for this or an earlier message; or the peer has dropped an earlier message of the stream. p is the
+	// Refused is called when the peer has dropped an actor message of the stream. Either the peer's actor receiver was
+	// not set within the peer's Config.Early, or the peer had no space for messages before it was set. After a dropped
+	// message, the peer drops all later messages of the stream. p is the
 	// dropped message. body contains its first bytes, at most RefusedMax, and is valid during the call.
 	Refused(l *Stream, p ActorMessage, body []byte)
 	// Closed is called when a stream of a peer has ended, after all actor messages of the stream.
 	// The peer may reuse the number of the stream afterwards.
 	Closed(source int, stream uint32)
-	// Lost is called once for each peer that is down, after all actor messages of the peer. A peer that
-	// cannot be reached is down when it is first addressed.
+	// Lost is called once for each peer that is down, after all actor messages of the peer. A peer to which no
+	// transport leads is down from the time when it is first addressed.
 	Lost(peer int, cause error)
 }
 

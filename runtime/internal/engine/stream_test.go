@@ -74,7 +74,7 @@ func actorReceivers(t *testing.T, o transporttest.FakeOptions) (*world, [2]*acto
 }
 
 // TestActorReceiverHearsOfUnreachablePeers checks that the actor receiver gets the loss of a peer that no transport
-// reaches, whether the peer is first addressed before or after the actor receiver is set.
+// reaches. The peer is first addressed before or after the actor receiver is set.
 func TestActorReceiverHearsOfUnreachablePeers(t *testing.T) {
 	f := transporttest.NewFake(3, transporttest.FakeOptions{})
 	tr := f.Transport(0)

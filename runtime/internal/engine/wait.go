@@ -91,8 +91,8 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// giveWay asks the poll token for the next action of the goroutine of w and carries it out, again
-// and again, until w is over, or until x ends the wait. If w does not wait for a request, giveWay also
+// giveWay asks the poll token for the next action of the goroutine of w and carries it out. It repeats this
+// until w is over, or until x ends the wait. If w does not wait for a request, giveWay also
 // returns when the engine has ended.
 func (e *Engine) giveWay(w *waiter, x *expiry) {
 	var in progress.Input
@@ -198,9 +198,9 @@ func (e *Engine) ask() {
 }
 
 // lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. The result
-// determines how often a burst polls, and how long w polls before it sleeps. If the policy is to spin, lookAt returns
-// Remote only if a transport is slow (transport.Slow), and the rank is reached through a network, or w waits for no
-// known rank and anyPeer is Remote.
+// determines how often a burst polls, and how long w polls before it sleeps. If the policy is to spin and no transport
+// is slow (transport.Slow), the result is Unknown. Otherwise it is Remote in two cases: the rank is reached through a
+// network, or the engine does not know the rank and anyPeer is Remote.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
 	spins := e.burst.Spins()
 	switch {

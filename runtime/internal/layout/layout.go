@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// textMax is the largest length in bytes of the text of a layout. The text is sent once to every
-// peer. A longer text is cut and ends with a hash of the whole text.
+// textMax is the largest length in bytes of the text of a layout. The text is sent once to each peer that gets
+// messages with this layout. A longer text is cut and ends with a hash of the whole text.
 const textMax = 512
 
 // Layout describes the memory of a value of one type.

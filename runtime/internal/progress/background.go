@@ -3,7 +3,7 @@ package progress
 // NextBackground is Next for the background goroutine, which polls when no other goroutine
 // does.
 //
-// A tick is a time that the driver chooses. While the rank makes calls, the background goroutine
+// A tick is a period whose length the driver chooses. While the rank makes calls, the background goroutine
 // polls only at the end of each tick, so that it does not slow the calls down. After a tick without
 // calls it sleeps with the token. The sleep ends with an arrival or with the next call that polls.
 // While a waiting goroutine sleeps, the background goroutine rests.

@@ -63,7 +63,7 @@ func (s *Share) Extends(d time.Duration) bool {
 	return s.shared && d >= yieldedLong && d < yieldedSlice
 }
 
-// Yielded takes the duration of a yield, and reports whether Policy has changed.
+// Yielded takes the duration of a yield, and reports whether the result of Policy may have changed.
 func (s *Share) Yielded(d time.Duration) bool {
 	was, computed := s.shared, s.slices > 0
 	s.slices = max(0, s.slices-1)

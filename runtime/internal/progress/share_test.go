@@ -62,8 +62,8 @@ func TestShare(t *testing.T) {
 	require.False(t, s.Yielded(long))
 }
 
-// TestShareBesideAComputation checks that a rank that waits for a peer behind a slow network yields from the beginning,
-// except for some time after a yield to a process that computes.
+// TestShareBesideAComputation checks that a rank that waits for a peer behind a slow network yields from the beginning.
+// The exception is some time after a yield to a process that computes.
 func TestShareBesideAComputation(t *testing.T) {
 	const short, slice = 250 * time.Nanosecond, time.Millisecond
 	alone := progress.Policy{Spin: 50 * time.Microsecond, Yield: 100 * time.Microsecond}

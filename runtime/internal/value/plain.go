@@ -48,7 +48,7 @@ func (r row[T]) Append(b []byte, v *T) ([]byte, error) {
 func (r row[T]) Decode(b []byte, v *T) error {
 	n := len(b) / r.layout.Size
 	if n*r.layout.Size != len(b) {
-		return fmt.Errorf("%w: %d bytes are no whole number of elements of %d", ErrMalformed, len(b), r.layout.Size)
+		return fmt.Errorf("%w: %d bytes are not a whole number of elements of %d bytes", ErrMalformed, len(b), r.layout.Size)
 	}
 	reflect.ValueOf(v).Elem().Set(reflect.MakeSlice(r.slice, n, n))
 	copy(elements(v, r.layout.Size), b)
