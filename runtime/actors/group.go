@@ -83,12 +83,11 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 
 // Contribute passes a member's contribution to its next round. A copy of the first contribution of a rank begins the
 // sum. join adds each further contribution (into += values); it is called in the order of the Contribute calls. Calls
-// of Contribute for the group
-// wait until join has returned, so join must not call Contribute for the same group. When every member
-// of this rank has contributed, a goroutine of the group calls run with the sum and with the communicator
-// of the group. run computes the result of all ranks, usually by one collective operation. Then every
-// member of this rank receives the *Result[T]. The caller must not change values after the call of
-// Contribute. If join panics, the panic continues in the caller of Contribute, and the round fails.
+// of Contribute for the group wait until join has returned, so join must not call Contribute for the same group. When
+// every member of this rank has contributed, a goroutine of the group calls run with the sum and with the communicator
+// of the group. run computes the result of all ranks, usually by one collective operation. Then every member of this
+// rank receives the *Result[T]. The caller must not change values after the call of Contribute. If join panics, the
+// panic continues in the caller of Contribute, and the round fails.
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -55,7 +55,10 @@ func (s *System) Actors() []Actor {
 		part.IterCb(func(id string, process any) { processes[id] = process.(actor.Process) })
 	}
 	for id, process := range processes {
-		if a, ok := s.observe(id, process); ok && !known[id] {
+		a, ok := s.observe(id, process)
+		// The mailbox of an actor that has ended meanwhile may be gone. Then observe describes the actor as one with a
+		// custom mailbox.
+		if _, lives := s.ProcessRegistry.GetLocal(id); ok && lives && !known[id] {
 			all = append(all, a)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime"
@@ -35,6 +36,41 @@ func TestListingLeavesTheRegistryFree(t *testing.T) {
 		r.mu.Unlock()
 		require.Len(t, <-listed, 2)
 		require.True(t, free)
+		return nil
+	}))
+}
+
+// TestListingDuringAnEnd ends actors while System.Actors waits for a router. An actor that has ended must not be listed
+// as an actor with a custom mailbox.
+func TestListingDuringAnEnd(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s, err := Of(w)
+		require.NoError(t, err)
+		_, err = s.Route(Broadcast, "router")
+		require.NoError(t, err)
+		var pids []*actor.PID
+		for range 20 { // the iteration over a map has no order: some come after the router
+			pids = append(pids, s.Root.Spawn(actor.PropsFromFunc(func(actor.Context) {}, s.Worker())))
+		}
+		process, _ := s.ProcessRegistry.GetLocal("router")
+		r := process.(*router)
+		r.mu.Lock()
+		listed := make(chan []Actor, 1)
+		go func() { listed <- s.Actors() }()
+		stacks := make([]byte, 1<<20)
+		for !strings.Contains(string(stacks[:goruntime.Stack(stacks, true)]), "(*router).members") {
+			goruntime.Gosched()
+		}
+		for _, pid := range pids {
+			_ = s.Root.StopFuture(pid).Wait()
+			for _, there := s.boxes.Load(pid.Id); there; _, there = s.boxes.Load(pid.Id) {
+				goruntime.Gosched()
+			}
+		}
+		r.mu.Unlock()
+		for _, a := range <-listed {
+			require.NotEqual(t, "custom mailbox", a.Kind, a.ID)
+		}
 		return nil
 	}))
 }
