@@ -34,9 +34,9 @@ func DecodeValue[T any](b []byte, op string, rank int) (T, error) {
 	return zero, valueError[T](op, rank, AnyTag, err)
 }
 
-// AllocateValues allocates n bytes for values whose lengths other ranks have announced. If the memory
-// is not available, it returns an error that says why. A plain allocation would end the process,
-// because Go ends a process to which the system refuses memory.
+// AllocateValues allocates n bytes for values whose lengths other ranks have announced. If n exceeds
+// 64 MiB and a limit of the machine or of the process forbids n bytes, it returns an error that says why. A plain
+// allocation would end the process, because Go ends a process to which the system refuses memory.
 func AllocateValues(n int) ([]byte, error) {
 	b, err := allocate(n)
 	if err != nil {

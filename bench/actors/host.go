@@ -18,8 +18,8 @@ type record [8]int64
 // answer.
 type count struct{ Expect int64 }
 
-// crowd asks the actor founder to start Idle more actors that do nothing. If Each is not 0, founder also
-// starts fanInActors actors that send Each messages.
+// crowd asks the actor founder to start Idle more actors that do nothing. If Each is not 0, founder also starts
+// fanInActors senders, unless it has them already, and each sender then sends Each messages per burst.
 type crowd struct{ Idle, Each int64 }
 
 // heap asks the founder how many bytes of heap and stacks its rank uses.

@@ -92,7 +92,7 @@ func (b *bench) settled(rank int) error {
 }
 
 // allocations measures how many heap objects this rank allocates to send a Message to an actor. The Messages
-// are made before the measurement. They are so long that within a node they are sent by handover.
+// are made before the measurement. They are so long that they are sent by handover if the transport supports this.
 func (b *bench) allocations(peer *actor.PID) (float64, error) {
 	const batch, length = 32, 4096
 	batches := b.times(64)

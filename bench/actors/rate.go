@@ -27,7 +27,7 @@ func (b *bench) tellMany(peer *actor.PID, m any, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds() / 1e6, err
 }
 
-// counted waits until the counting actor peer has received n messages.
+// counted waits until the counting actor peer has received n messages since its last answer.
 func (b *bench) counted(peer *actor.PID, n int) error {
 	_, err := b.s.Root.RequestFuture(peer, &count{int64(n)}, patience).Result()
 	return err
@@ -42,7 +42,8 @@ func (b *bench) message(bytes int) (*runtime.Message, error) {
 	return runtime.NewMessage(buf)
 }
 
-// handovers measures the throughput, in MB/s, of messages of 64 KiB whose memory is handed over.
+// handovers measures the throughput, in MB/s, of messages of 64 KiB whose memory is handed over if the transport
+// supports this.
 func (b *bench) handovers(peer *actor.PID) (float64, error) {
 	n := b.times(10_000)
 	start := time.Now()

@@ -50,7 +50,8 @@ func line(files fs.FS, name string) string {
 	return text
 }
 
-// processor returns the model name of the processor from /proc/cpuinfo. Not all architectures have it.
+// processor returns the model name of the processor from /proc/cpuinfo. On some architectures, this file has no model
+// name.
 func processor(files fs.FS) string {
 	b, err := fs.ReadFile(files, "proc/cpuinfo")
 	if err != nil {
@@ -67,7 +68,7 @@ func processor(files fs.FS) string {
 // emptyGID is the value of an unused entry of the GID table.
 const emptyGID = "0000:0000:0000:0000:0000:0000:0000:0000"
 
-// writeFiles writes the attributes of a device in sysfs (Documentation/ABI/stable/sysfs-class-infiniband).
+// writeFiles writes to out what sysfs says about a device (Documentation/ABI/stable/sysfs-class-infiniband).
 func writeFiles(out *page, files fs.FS, name string) {
 	at := path.Join("sys/class/infiniband", name)
 	for _, f := range []struct{ what, file string }{

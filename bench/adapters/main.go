@@ -6,9 +6,9 @@
 //
 // The report lists the devices, their ports, GIDs and limits, and the provider that drives each device. For
 // each adapter that can be used, the command measures the registration of memory. It also runs bench/latency,
-// bench/bandwidth and bench/messagerate between two ranks, on this host or on the two hosts of -host. On a
-// single host it also runs perftest, if perftest is installed. If there is no adapter, the report says so.
-// The command builds gorun and the programs if -bin does not give a directory that contains them.
+// bench/bandwidth and bench/messagerate between two ranks, on this host or on the two hosts of -host. Without
+// -host, it also runs perftest, if perftest is installed. If there is no adapter, the report says so.
+// The command builds gorun and the programs, unless -bin gives a directory. That directory must contain them.
 package main
 
 import (
@@ -109,7 +109,7 @@ func reportDevice(ctx context.Context, out *page, o *options, j *jobs, d *probe.
 	writeFiles(out, os.DirFS("/"), d.Name)
 	a, err := verbs.Open(kernel.New(kernel.Config{}), d.Spelling())
 	if err != nil {
-		out.say("driven by: nothing; gorun uses iWARP over TCP on this host\n  because: %v\n", err)
+		out.say("driven by: nothing; gorun uses another adapter of this host, or iWARP over TCP\n  because: %v\n", err)
 		return nil
 	}
 	writeAttributes(out, a.Attributes())

@@ -3,7 +3,7 @@
 //
 //	gorun -np 2 -bind-to core ./bench/bandwidth
 //
-// With -arena, the sender's slices are in the sender's arena. The receiver can copy from an arena without a
+// With -arena, the slice of each rank is in the arena of that rank. The receiver can copy from an arena without a
 // system call.
 package main
 

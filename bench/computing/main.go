@@ -15,7 +15,7 @@ import (
 
 const (
 	tag   = 1
-	terms = 1000 // of a computation between two readings of the clock, about a microsecond
+	terms = 1000 // number of terms that are added up between two readings of the clock, in about a microsecond
 )
 
 func main() {

@@ -34,7 +34,7 @@ func main() {
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if len(o.Sizes) != 1 {
-		return errors.New("want one message size (-m N): only one message is the first")
+		return errors.New("want one message size (-m N): only the first message to a rank sets up the connection")
 	}
 	table, err := osu.NewTable(w, o, "First (us)", "Next (us)")
 	if err != nil {

@@ -112,8 +112,8 @@ var refusedPolicy sync.Once
 // preferMemory makes the calling thread, and the processes that it starts, prefer the memory of a NUMA node.
 // If node is -1, they have no preference. The ranks run without the preference if a container forbids the
 // system call (seccomp(2)), or if the kernel has no NUMA and lacks the system call. They also run without the
-// preference if the kernel returns EINVAL. The node then has no memory, or the cpuset excludes the memory of
-// the node.
+// preference if the kernel returns EINVAL. EINVAL means that the node has no memory, or that the cpuset
+// excludes the memory of the node.
 func preferMemory(node int) error {
 	mode, mask := unix.MPOL_DEFAULT, &unix.CPUSet{}
 	if node >= 0 {

@@ -28,9 +28,10 @@ type (
 var (
 	// ErrModel is the error of a model with an invalid parameter.
 	ErrModel = virtual.ErrModel
-	// ErrMessages is the error of a simulation that needs more messages than Run.MessagesMax.
+	// ErrMessages is the error of a simulation that needs more messages than Run.MessagesMax, or so many copies that
+	// the estimate of Predict is too high.
 	ErrMessages = virtual.ErrMessages
-	// ErrArgument is the error of a Run with an invalid field.
+	// ErrArgument is the error of a Run with an invalid field, and of Algorithms for an unknown operation.
 	ErrArgument = errors.New("invalid argument")
 	// ErrRanks is the error of an algorithm that does not support the number of ranks.
 	ErrRanks = errors.New("the algorithm is not for this number of ranks")
@@ -145,8 +146,8 @@ func (u *Run) Predict() (*Result, error) {
 			work += c.Sent + c.Steps/stepsPerMessage
 		}
 		if all := float64(work) / float64(n) * float64(u.Ranks); all > 2*float64(u.MessagesMax) {
-			return nil, fmt.Errorf("%w: %s of %s on %d ranks sends about %.2g messages, or takes as long by its copies; the limit is %.2g", ErrMessages,
-				u.Algorithm, u.Operation, u.Ranks, all, float64(u.MessagesMax))
+			return nil, fmt.Errorf("%w: %s of %s on %d ranks sends about %.2g messages, counting %d copies as one; the limit is %.2g", ErrMessages,
+				u.Algorithm, u.Operation, u.Ranks, all, stepsPerMessage, float64(u.MessagesMax))
 		}
 	}
 	res, err := virtual.Run(setup, body)

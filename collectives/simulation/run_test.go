@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 		{func(u *simulation.Run) { u.Model = simulation.Model{} }, simulation.ErrModel, "network has no segments"},
 		{func(u *simulation.Run) { u.Operation, u.Algorithm, u.Ranks = "allgather", "recursive-doubling", 12 }, simulation.ErrRanks, "needs a power of two of ranks, not 12"},
 		{func(u *simulation.Run) { u.Algorithm, u.Ranks, u.MessagesMax = "ring", 1<<14, 1e8 }, simulation.ErrMessages, "ring of allreduce on 16384 ranks sends about 5.4e+08 messages"},
-		{func(u *simulation.Run) { u.Operation, u.Algorithm, u.MessagesMax = "alltoall", "bruck", 1e4 }, simulation.ErrMessages, "or takes as long by its copies"},
+		{func(u *simulation.Run) { u.Operation, u.Algorithm, u.MessagesMax = "alltoall", "bruck", 1e4 }, simulation.ErrMessages, "counting 100 copies as one"},
 		{func(u *simulation.Run) { u.MessagesMax = 18*512 - 1 }, simulation.ErrMessages, "512 ranks send more than 9215"},
 	} {
 		u := run()

@@ -20,8 +20,8 @@ type Fabric struct {
 // something that the transport needs, Make skips the test with a message that contains ErrNotSupported.
 type Make func(tb testing.TB, ranks int) *Fabric
 
-// rule is a rule of the contract. name states the rule, ranks is the number of ranks that the test needs, and
-// test is the test.
+// rule is a rule of the contract. name states the rule, ranks is the number of ranks of the test without -short
+// (see few), and test is the test.
 type rule struct {
 	name  string
 	ranks int

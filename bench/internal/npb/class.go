@@ -9,7 +9,7 @@ import (
 // Class names a problem size of NPB: S, W, A or B.
 type Class string
 
-// ParseClass returns the class called name, in upper or lower case.
+// ParseClass returns the class called name, which may be in upper or lower case.
 func ParseClass(name string) (Class, error) {
 	class := Class(strings.ToUpper(name))
 	if _, ok := epProblems[class]; !ok {

@@ -1,11 +1,11 @@
-// Package npb holds kernels of the NAS Parallel Benchmarks 3.4, written in Go on the public API of
-// the runtime:
+// Package npb holds kernels of the NAS Parallel Benchmarks 3.4. They are written in Go, with some loops in
+// assembly for amd64, on the public API of the runtime and of package collectives:
 //   - EP (embarrassingly parallel): almost no communication. EP shows how fast the arithmetic is, and
 //     how much processor time the runtime uses meanwhile;
-//   - CG (conjugate gradient): a chain of about 1600 dependent exchanges of 8 bytes and of tens of
-//     kilobytes;
+//   - CG (conjugate gradient): a chain of dependent exchanges of 8 bytes and of vectors (56 kilobytes on 4 ranks
+//     in class A, where the chain has about 1600 exchanges);
 //   - IS (integer sort): a reduction of a vector and an all-to-all with blocks of different lengths;
-//   - MG (multigrid): exchanges of planes of 8 to 500 kilobytes;
+//   - MG (multigrid): exchanges of planes of 3 to 530 kilobytes;
 //   - FT (Fourier transforms): one all-to-all of the whole problem for each transform;
 //   - LU (an SSOR solver of the Navier-Stokes equations): a pipeline of short messages.
 //

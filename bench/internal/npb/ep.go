@@ -37,8 +37,8 @@ type epSums struct {
 	count [epAnnuli]int64
 }
 
-// EP makes pairs of Gaussian deviates by the acceptance-rejection method, adds them and counts them by
-// annulus. The number of ranks must not exceed the number of batches.
+// EP makes pairs of Gaussian deviates by the acceptance-rejection method, adds up their absolute values, and counts
+// the pairs by annulus. The number of ranks must not exceed the number of batches.
 func EP(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := epProblems[class]
 	if !ok {
@@ -120,8 +120,9 @@ func (s *epSums) addBatch(batch int) {
 }
 
 // epAccept stores the pairs inside the unit circle at the front of x and y, and the squares of their
-// distances from the origin in t. It returns the number of these pairs. No branch depends on the random
-// numbers, because the processor would mispredict such a branch in one of five executions.
+// distances from the origin in t. It returns the number of these pairs. The compiler makes no branch of the
+// if statement below. The processor would mispredict a branch that depends on the random numbers in one of
+// five executions.
 func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
 	n := 0
 	for i := range epChunk {
@@ -137,15 +138,15 @@ func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
 	return n
 }
 
-// addPairs computes the Gaussian deviates of accepted pairs and adds them.
+// addPairs computes the Gaussian deviates of accepted pairs, adds up their absolute values, and counts the pairs.
 func (s *epSums) addPairs(x, y, t []float64) {
 	var logarithms [epChunk]float64
 	logs(logarithms[:], t)
 	x, y = x[:len(t)], y[:len(t)]
 	ln := logarithms[:len(t)]
 	sumX, sumY := s.x, s.y
-	// Two sets of counters take turns. Most pairs are in the same annulus. With a single set, each addition
-	// to the counter of this annulus would wait for the previous addition.
+	// Two sets of counters take turns. Almost half of the pairs are in the same annulus. With a single set, each
+	// addition to the counter of this annulus would wait for the previous addition.
 	var count [2][16]int64
 	for i, square := range t {
 		factor := math.Sqrt(-2 * ln[i] / square)

@@ -112,8 +112,8 @@ func IS(c *runtime.Comm, class Class) (*Report, error) {
 }
 
 // powerOfTwo returns an error if a kernel cannot run on size ranks. size must be a power of two, as the
-// reference codes require. size must also not exceed the argument most, which is the number of parts of the
-// problem.
+// reference codes of all kernels except EP and LU require. size must also not exceed the argument most, which is the
+// largest number of ranks among which the kernel can divide the problem.
 func powerOfTwo(kernel string, size, most int) error {
 	if size < 1 || size&(size-1) != 0 {
 		return fmt.Errorf("npb: the number of ranks of %s must be a power of two, not %d", kernel, size)

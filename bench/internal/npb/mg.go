@@ -179,7 +179,8 @@ func (m *multigrid) cycle() error {
 }
 
 // correct adds the interpolated solution of the coarser level to the solution of l, and computes the
-// residual. The residual of a plane can be computed only after the next plane is corrected.
+// residual. Unless l is the finest level, its solution is first set to 0. The residual of a plane can be computed
+// only after the next plane is corrected.
 func (m *multigrid) correct(l, coarse *level) {
 	right, top := l.r, l == m.top()
 	if top {
@@ -206,8 +207,8 @@ func (m *multigrid) smooth(l *level) error {
 }
 
 // finish does the work of smooth and residual on the finest level. It first smooths the first and the last
-// plane, which the neighbours need. For the planes in between, it computes the residual of a plane right
-// after it has smoothed the next plane, while both planes are in the cache.
+// plane, which the neighbours need. Then it smooths the planes in between. Right after it has smoothed one of
+// them, it computes the residual of the plane before it, while both planes are in the cache.
 func (m *multigrid) finish(l *level) error {
 	last := l.u.planes
 	m.add(l.u, l.r, 1)

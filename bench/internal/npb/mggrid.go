@@ -34,7 +34,7 @@ func (g grid) row(k, j int) []float64 {
 	return g.at[first : first+n : first+n]
 }
 
-// inner returns planes 1 to planes, without the copies of the neighbouring planes.
+// inner returns planes 1 to g.planes, without the copies of the neighbouring planes.
 func (g grid) inner() []float64 {
 	n := (g.side + 2) * (g.side + 2)
 	return g.at[n : n*(g.planes+1)]

@@ -1,6 +1,6 @@
 package virtual
 
-// envelope is a message that was sent and not yet received.
+// envelope is a message, from its send until it is received or, in a rendezvous, until its sender continues.
 type envelope struct {
 	lane            *lane
 	from, to, bytes int
@@ -9,8 +9,8 @@ type envelope struct {
 	// offered and demanded are the steps of a rendezvous. offered: the announcement has reached the
 	// receiver. demanded: the receiver has requested the message. arrived: the message has arrived, and
 	// is complete at the receiver at the time in the field at. released: the receiver has received the
-	// message. If the sender was not waiting at that moment, the field at then has the time at which the
-	// sender may continue.
+	// message of a rendezvous. If the sender was not waiting at that moment, the field at then has the time
+	// at which the sender may continue.
 	offered, demanded, arrived, released bool
 	at                                   Time
 	next                                 *envelope // the next message of the lane

@@ -33,7 +33,7 @@ const portFirst = 49152
 type Host struct {
 	Fabric *Fabric
 	Addr   netip.Addr
-	// If Discard is true, RDMA Reads and Writes are validated and completed, but move no bytes.
+	// If Discard is true, RDMA Reads and Writes by peers of this host are validated and completed, but move no bytes.
 	// A benchmark of large transfers then measures their cost without the copy.
 	Discard bool
 	// Carried may be nil. Otherwise it is called after the host has tried to execute a request at the peer, during the

@@ -1,6 +1,6 @@
 // Package rdmavm boots a guest machine for tests of RDMA through the kernel. The guest has the software
-// drivers rxe (RoCE v2) and siw (iWARP), and programs such as rping. The machine itself needs no RDMA adapter
-// and no RDMA driver.
+// drivers rxe (RoCE v2) and siw (iWARP), and programs such as rping. The machine that runs the tests needs no
+// RDMA adapter and no RDMA driver.
 //
 //	g := rdmavm.Start(t, rdmavm.Config{Share: dir})   // or t.Skip
 //	out, status, err := g.Run("rping -c -a 10.9.1.1 -C 5")
@@ -20,9 +20,9 @@
 // limit, because a defect of siw can hang the guest's kernel.
 //
 // The image is made from Debian packages once per machine and user, in about a minute, without privileges.
-// Debian's kernel does not contain siw, so siw is compiled from linux-source. The image is kept below
-// the user's cache directory, under the checksum of its inputs. If the machine lacks a program or a package,
-// the test is skipped with a message that names it. Only the image is left behind. If the test is killed, a
-// directory with temporary files of a few KiB is also left. No process is left in this case, because the
-// kernel kills the guest when the thread that started it ends.
+// Debian's kernel does not contain siw, so siw is compiled from linux-source. The image is kept below the
+// user's cache directory, under the checksum of its inputs. If the machine lacks a program or a package, the
+// test is skipped with a message that names it. Only the image and an empty lock file are left behind. If the
+// test is killed while a guest runs, a directory with temporary files of a few KiB is also left. No process
+// is left in this case, because the kernel kills the guest when the thread that started it ends.
 package rdmavm

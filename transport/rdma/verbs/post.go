@@ -7,8 +7,9 @@ import (
 
 // Post posts one request (dat_ep_post_send(3DAT), dat_ep_post_rdma_write(3DAT),
 // dat_ep_post_rdma_read(3DAT)). If FlagMore is not set, Post also starts the request, provided that
-// the device can take the request now. Post neither blocks nor allocates memory. Post is legal in
-// StateConnected and in StateDisconnected. In StateDisconnected the request is flushed at once.
+// the device can take the request now. Post does not block. It allocates memory
+// only in rare cases, for example for an error. Post is legal in StateConnected and in
+// StateDisconnected. In StateDisconnected the request is flushed at once.
 //
 // A failed post does not affect the connection. The errors of Post are:
 //   - ErrInvalidState: if the endpoint is in another state (ErrInvalidHandle in StateFreed);
@@ -207,7 +208,7 @@ func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) err
 // PostReceive posts memory for one message (dat_ep_post_recv(3DAT)). It is legal in every state
 // except StateError and StateFreed. In StateDisconnected the receive is flushed at once. The errors
 // of PostReceive are:
-//   - ErrInvalidState: in StateError and for an endpoint with a shared receive queue;
+//   - ErrInvalidState: in StateError and for an endpoint with a shared receive queue (ErrInvalidHandle in StateFreed);
 //   - ErrInsufficientResources: if MaxReceives receives are posted;
 //   - ErrInvalidParameter: for illegal flags, lengths and numbers of segments;
 //   - ErrProtectionViolation and ErrPrivilegesViolation: if the memory may not be used.

@@ -136,7 +136,7 @@ type ExecEnd struct {
 	Text   string // how the command ended, or why it could not be started
 }
 
-// Numbered returns the encoded number of a command or index of a file.
+// Numbered encodes n, which is the number of a command or the index of a file.
 func Numbered(n int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }
 
 // ParseNumbered decodes the number at the beginning of a body. It also returns the rest of the body,

@@ -1,7 +1,7 @@
 package provider
 
 // Receive is memory for one message. The provider may use a receive until it reports the receive as
-// done or failed. The use begins with Receives.Next for an endpoint's own receive, and with
+// done or failed. The use begins when Receives.Next or Receives.Peek returns an endpoint's own receive, and with
 // SharedReceiveQueue.Post for a receive of a shared receive queue.
 type Receive struct {
 	// Number counts an endpoint's own receives in the order of Next, and restarts at 0 when all
@@ -23,7 +23,8 @@ type Arrival struct {
 	// Length is the length of the message in the receive. If Written is true, Length is the number
 	// of bytes that the Write has written.
 	Length int
-	// Flags are FlagSolicited, FlagInvalidate and FlagImmediate as the peer set them.
+	// Flags are FlagSolicited, FlagInvalidate and FlagImmediate as the peer set them. If Attributes.HidesFlags
+	// is true, only FlagImmediate is reported.
 	Flags RequestFlags
 	// Invalidated is the key of this adapter that the message has invalidated. It is valid if Flags
 	// contains FlagInvalidate.
@@ -41,7 +42,7 @@ type Arrival struct {
 type Receives interface {
 	// Next takes and returns the endpoint's oldest receive that was not taken yet. It returns nil if
 	// there is no such receive. A hardware adapter takes receives when it can post them. A protocol
-	// stack in user space takes a receive when the first byte of a message arrives.
+	// stack in user space takes a receive when a message arrives.
 	Next() *Receive
 	// Peek returns the receive that Next would return, or nil, without taking it.
 	Peek() *Receive
