@@ -226,7 +226,7 @@ func TestExitCodesOfHosts(t *testing.T) {
 		"fails":       {victim("echo reason >&2; exit 7"), 7, []string{"first failure: rank 3 (sh, host b, pid ", "exited with code 7", "  | reason"}},
 		"is killed":   {victim("kill -SEGV $$"), 139, []string{"rank 3 (sh, host b", "SIGSEGV"}},
 		"timeout":     {[]string{"-timeout", "0.2", "sleep", "1000"}, 124, []string{"no rank has joined"}},
-		"dump":        {helper([]string{"-timeout", "0.5"}, "wait"), 124, []string{"rank 0: blocked in Recv", "rank 3: blocked in Recv"}},
+		"dump":        {helper([]string{"-timeout", "5"}, "wait"), 124, []string{"rank 0: blocked in Recv", "rank 3: blocked in Recv"}},
 		"aborts":      {helper(nil, "abort", "2"), 9, []string{"first failure: rank 2 ", "host b", "aborted the job with code 9: ran out of work", "  | no more work"}},
 		"left":        {helper(nil, "leave", "3"), 1, []string{"first failure: rank 3 ", "without leaving the job"}},
 		"nonsense":    {helper(nil, "garbage", "2"), 125, []string{"rank 2 ", "broke the protocol"}},
