@@ -9,7 +9,7 @@ import (
 const Bytes = 33280
 
 // Offset is the offset of the memory of a Recorder in the range of a rank in the node's memory.
-const Offset = 1142784
+const Offset = 2715648
 
 // Contexts is the number of the engine's contexts that a communicator has. The first is for the messages of
 // the program, and identifies the communicator in a record.

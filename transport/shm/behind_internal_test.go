@@ -21,10 +21,10 @@ func (s *sink) Arrive(int, transport.Header, []byte) { s.messages++ }
 func readerOf(t *testing.T) (tr *Transport, put func(records int)) {
 	t.Helper()
 	s, head := heapSegment(ringBytes), new(uint64)
-	w := newRingWriter(s, head, false)
+	w := newRingWriter(s, ringBytes, head, false)
 	tr = &Transport{
-		cfg: Config{Peers: []int{1}}, rings: []*lane{{ringReader: newRingReader(s, head)}},
-		inbox: inboxReader{inboxEnds: newInboxEnds(heapSegment(controlBytes))}, node: &Node{ranks: 1},
+		cfg: Config{Peers: []int{1}}, rings: []*lane{{ringReader: newRingReader(s, ringBytes, head)}},
+		inbox: inboxReader{inboxEnds: newInboxEnds(heapSegment(controlBytes(ringBytes)))}, node: &Node{ranks: 1},
 	}
 	return tr, func(records int) {
 		for range records {

@@ -253,7 +253,7 @@ func (t *Transport) step(op *bulkOp, left *int) {
 		t.stepStaged(op, left)
 	case t.node.locals != nil && !t.cfg.DisableCMA:
 		t.stepLocal(op, left)
-	case op.verb != verbAdd && op.e.direct():
+	case op.verb != verbAdd && inListing(op.key.Token) && op.e.direct():
 		if !op.begun {
 			t.begin(op)
 		}

@@ -97,6 +97,38 @@ func TestConcealEndsPut(t *testing.T) {
 	require.Equal(t, make([]byte, len(target)), target)
 }
 
+// If the owner exposes more slices than its listing holds, the other ranks cannot check the last keys, and the owner
+// makes the copies. A Put whose memory is concealed in between writes no further bytes, and a later Get fails.
+func TestConcealBeyondTheListing(t *testing.T) {
+	ts := pair(t)
+	for range shm.ListingSlots {
+		_, err := ts[1].Expose(make([]byte, 8), transport.AccessRead)
+		require.NoError(t, err)
+	}
+	target, source := make([]byte, 4*shm.PollBytes), bytes.Repeat([]byte{7}, 4*shm.PollBytes)
+	k, err := ts[1].Expose(target, transport.AccessWrite|transport.AccessRead)
+	require.NoError(t, err)
+	require.NoError(t, get(t, ts, source[:1000], k))
+	require.Equal(t, target[:1000], source[:1000])
+
+	l := &log{}
+	require.NoError(t, endpointTo(t, ts[0], 1).Put(source, k, 1))
+	for len(l.done) == 0 && target[1000] == 0 {
+		poll(t, ts[0], l, 1)
+		poll(t, ts[1], l, 1)
+	}
+	require.Empty(t, l.done, "the Put has only begun")
+	require.NoError(t, ts[1].Conceal(k))
+	clear(target)
+	for len(l.done) == 0 {
+		poll(t, ts[0], l, 1)
+		poll(t, ts[1], l, 1)
+	}
+	require.ErrorIs(t, l.done[0].err, transport.ErrBadKey)
+	require.Equal(t, make([]byte, len(target)), target)
+	require.ErrorIs(t, get(t, ts, source, k), transport.ErrBadKey)
+}
+
 // If the system refuses the owner's direct copy, the reader copies that chunk itself.
 func TestHelpFails(t *testing.T) {
 	for after := range 4 {

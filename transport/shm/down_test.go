@@ -16,7 +16,7 @@ import (
 // damageRing overwrites the ring from one rank to rank 0 with words that no correct peer writes.
 func damageRing(tb testing.TB, ts []*shm.Transport, from int) {
 	tb.Helper()
-	ring := shm.Control(ts[0], 0)[shm.OffRings+shm.Lane(ts[from], 0)*shm.RingBytes:][:shm.RingBytes]
+	ring := shm.Ring(ts[0], shm.Lane(ts[from], 0))
 	for off := 0; off < len(ring); off += 64 {
 		binary.NativeEndian.PutUint64(ring[off:], 1<<63|0x7f<<56)
 	}
@@ -41,7 +41,7 @@ func TestGivenUpKeepsItsRing(t *testing.T) {
 		poll(t, ts[0], l, 1)
 		require.Zero(t, shm.RingOwner(ts[0], 0))
 		require.Len(t, l.downs, 1)
-		ring := shm.Control(ts[0], 0)[shm.OffRings:][:shm.RingBytes]
+		ring := shm.Ring(ts[0], 0)
 		for off := 0; off < len(ring); off += 64 {
 			require.Zero(t, binary.NativeEndian.Uint64(ring[off:]))
 		}

@@ -8,13 +8,14 @@ import (
 
 // These sizes are used by tests outside of the package.
 const (
-	ControlBytes = controlBytes
-	StagingBytes = stagingSlots * stagingBytes
-	RingsPerRank = ringsPerRank
-	RingAfter    = ringAfter
-	InboxSlots   = inboxSlots
-	PollBytes    = pollBytes
-	MaxRecord    = (maxEager + recordHeader + lineBytes - 1) &^ (lineBytes - 1)
+	StagingBytes  = stagingSlots * stagingBytes
+	RingsPerRank  = ringsPerRank
+	RingAfter     = ringAfter
+	InboxSlots    = inboxSlots
+	PollBytes     = pollBytes
+	ListingSlots  = listingSlots
+	LongRingRanks = longRingRanks
+	MaxRecord     = (maxEager + recordHeader + lineBytes - 1) &^ (lineBytes - 1)
 )
 
 // RefuseDirect makes every further direct copy of a transport fail with err.
@@ -146,8 +147,15 @@ const (
 	OffRingHeads  = offRingHeads
 	OffTickets    = offTickets
 	OffBulk       = offBulk
-	RingBytes     = ringBytes
 )
+
+// RingLength returns the length of the rings on a node of this number of ranks.
+func RingLength(ranks int) int { return int(ringLength(ranks)) }
+
+// Ring returns the bytes of a ring of this rank.
+func Ring(t *Transport, number int) []byte {
+	return ringOf(t.control, number, t.node.ring).bytes[:t.node.ring]
+}
 
 // Note sends a record of a kind that only transports send.
 func Note(t *Transport, rank int, kind uint8, h transport.Header) error {

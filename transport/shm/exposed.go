@@ -13,17 +13,16 @@ import (
 //	0           no memory
 //	1           the arena; Addr is an offset
 //	bits 63     1: private memory; Addr is an address
-//	bits 62     1: the slot lies beyond the listing
 //	bits 32-61  generation of the slot
 //	bits  0-31  slot in the owner's table of exposed memory
 //
 // A peer that copies private memory by a system call uses the address, and looks the key up in the
-// owner's listing (see listingBytes below). Copies of private memory that the owner makes for a peer, and
-// those between ranks of one process, access only memory that is in the table.
+// owner's listing (see listingBytes below). If the slot lies beyond the listing, the owner makes the copy. Copies of
+// private memory that the owner makes for a peer, and those between ranks of one process, access only memory that is
+// in the table.
 const (
-	tokenArena    = 1
-	tokenPrivate  = 1 << 63
-	tokenUnlisted = 1 << 62
+	tokenArena   = 1
+	tokenPrivate = 1 << 63
 
 	tokenGenerationShift = 32
 	tokenGenerationMask  = 1<<30 - 1
@@ -65,10 +64,7 @@ func (x *exposures) add(b []byte, access transport.Access) transport.Key {
 	e := &x.table[slot]
 	e.bytes, e.access = b, access
 	token := tokenPrivate | e.generation<<tokenGenerationShift | uint64(slot)
-	switch {
-	case slot >= listingSlots:
-		token |= tokenUnlisted
-	case x.listing.words != nil:
+	if inListing(token) && x.listing.words != nil {
 		line := x.listing.at(int(slot)*listingBytes, listingBytes)
 		processor.Store64(line.word(listingAddr), addressOf(b))
 		processor.Store64(line.word(listingLength), uint64(len(b)))
@@ -87,11 +83,12 @@ func (x *exposures) remove(k transport.Key) bool {
 		return false
 	}
 	e.bytes = nil
-	if slot := k.Token & tokenSlotMask; slot < listingSlots && x.listing.words != nil {
+	slot := k.Token & tokenSlotMask
+	if inListing(k.Token) && x.listing.words != nil {
 		processor.Store64(x.listing.word(int(slot)*listingBytes+listingState), 0)
 	}
 	e.generation = (e.generation + 1) & tokenGenerationMask
-	x.free = append(x.free, uint32(k.Token&tokenSlotMask))
+	x.free = append(x.free, uint32(slot))
 	return true
 }
 
@@ -140,15 +137,12 @@ func listingWord(token uint64, access transport.Access) uint64 {
 	return 1<<63 | token>>tokenGenerationShift&tokenGenerationMask<<8 | uint64(access)
 }
 
-// listed reports whether n bytes at k are exposed for the access. A key whose slot lies beyond the
-// listing cannot be checked. Memory with such a key counts as exposed if the key has the bit
-// tokenUnlisted.
+// inListing reports whether the slot of a key of private memory lies in the listing. Peers cannot check other keys.
+func inListing(token uint64) bool { return token&tokenSlotMask < listingSlots }
+
+// listed reports whether n bytes at k are exposed for the access. The slot of k must lie in the listing.
 func listed(listing segment, k transport.Key, n int, access transport.Access) bool {
-	slot := k.Token & tokenSlotMask
-	if slot >= listingSlots {
-		return k.Token&tokenUnlisted != 0
-	}
-	line := listing.at(int(slot)*listingBytes, listingBytes)
+	line := listing.at(int(k.Token&tokenSlotMask)*listingBytes, listingBytes)
 	state := atomic.LoadUint64(line.word(listingState))
 	addr := atomic.LoadUint64(line.word(listingAddr))
 	length := atomic.LoadUint64(line.word(listingLength))

@@ -75,7 +75,7 @@ func TestDamageBeforeTheInbox(t *testing.T) {
 	require.NoError(t, e.Send(transport.Header{A: 1}, nil))
 	require.Equal(t, -1, shm.Lane(ts[1], 0))
 	require.NoError(t, e.Send(transport.Header{A: 2}, nil))
-	ring, last := shm.Control(ts[0], 0)[shm.OffRings+number*shm.RingBytes:][:shm.RingBytes], 0
+	ring, last := shm.Ring(ts[0], number), 0
 	for off := 0; off < len(ring); off += 64 {
 		if binary.NativeEndian.Uint64(ring[off:]) != 0 {
 			last = off // in the end that of the record of the return

@@ -23,8 +23,9 @@ type lane struct {
 	lastUsed uint64
 }
 
-func ringOf(control segment, number int) segment {
-	return control.at(offRings+number*ringBytes, ringBytes)
+// ringOf returns a segment of ringBytes bytes, at the beginning of which is a ring of length bytes.
+func ringOf(control segment, number int, length uint64) segment {
+	return control.at(offRings+number*int(length), ringBytes)
 }
 
 func ringHead(control segment, number int) *uint64 {
@@ -53,7 +54,7 @@ func (e *endpoint) leaveInbox() {
 			atomic.StoreUint64(owner, 0)
 			return
 		}
-		e.ring = newRingWriter(ringOf(e.control, k), ringHead(e.control, k), e.inbox.fence)
+		e.ring = newRingWriter(ringOf(e.control, k, e.t.node.ring), e.t.node.ring, ringHead(e.control, k), e.inbox.fence)
 		if l := e.t.lanes[e.slot]; l != nil {
 			e.ring.answers = &l.pos
 		}
@@ -109,7 +110,7 @@ func (t *Transport) takeLane(slot int, number uint64) bool {
 	}
 	k := int(number)
 	l := &lane{
-		ringReader: newRingReader(ringOf(t.control, k), ringHead(t.control, k)),
+		ringReader: newRingReader(ringOf(t.control, k, t.node.ring), t.node.ring, ringHead(t.control, k)),
 		slot:       slot, number: k, wait: ringWait(t.control, k), lastUsed: t.polls,
 		fence: t.endpoint(slot).inbox.fence,
 	}
@@ -126,17 +127,18 @@ func (t *Transport) freeLane(l *lane) {
 	if l.pos > lineBytes { // the lane held more than the record of its return
 		t.endpoint(l.slot).prepared = false
 	}
-	t.freeRing(l.number)
+	t.freeRing(l.number, min(l.pos, t.node.ring))
 }
 
 // freeRing resets a ring for the next writer. The next writer begins at position 0, and a word of
-// the last writer must not look like a record of the next writer. freeRing clears the owner last,
-// because any peer may claim the ring after that.
-func (t *Transport) freeRing(number int) {
+// the last writer must not look like a record of the next writer. used is the number of bytes at the
+// beginning of the ring that the last writer can have written. Pages after them may have no memory yet.
+// freeRing clears the owner last, because any peer may claim the ring after that.
+func (t *Transport) freeRing(number int, used uint64) {
 	atomic.AndUint64(t.alert, ^alertRing(number))
-	ring := ringOf(t.control, number)
-	for off := 0; off < ringBytes; off += lineBytes {
-		atomic.StoreUint64(ring.word(off), 0)
+	ring := ringOf(t.control, number, t.node.ring)
+	for off := uint64(0); off < used; off += lineBytes {
+		atomic.StoreUint64(ring.word(int(off)), 0)
 	}
 	atomic.StoreUint64(ringWait(t.control, number), 0)
 	atomic.StoreUint64(ringHead(t.control, number), 0)
@@ -148,7 +150,7 @@ func (t *Transport) freeRing(number int) {
 func (t *Transport) freeRings(slot int) {
 	for k := range ringsPerRank {
 		if atomic.LoadUint64(ringOwner(t.control, k)) == uint64(slot)+1 {
-			t.freeRing(k)
+			t.freeRing(k, t.node.ring)
 		}
 	}
 }

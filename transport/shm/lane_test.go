@@ -134,6 +134,14 @@ func TestRingWithoutAnnouncement(t *testing.T) {
 // The next writer can fill a returned ring completely before the reader reads any record. So the ring
 // keeps no position of its previous use.
 func TestRingThatWasGivenBackIsAsNew(t *testing.T) {
+	for name, records := range map[string]int{"less than a lap": 3, "two laps": 2 * shm.RingLength(100) / 8192} {
+		t.Run(name, func(t *testing.T) { testGivenBack(t, records) })
+	}
+}
+
+// testGivenBack gives a ring back after a number of records of 8000 bytes, and fills it anew.
+func testGivenBack(t *testing.T, records int) {
+	t.Helper()
 	ts := local(t, 3, false)
 	l := &log{}
 	for _, from := range []int{1, 2} {
@@ -147,7 +155,7 @@ func TestRingThatWasGivenBackIsAsNew(t *testing.T) {
 		if from == 2 {
 			break
 		}
-		for range 2 * shm.RingBytes / 8192 { // for more than one lap
+		for range records {
 			require.NoError(t, sendAll(ts[from], l, e, transport.Header{}, make([]byte, 8000)))
 			poll(t, ts[0], l, 1)
 		}

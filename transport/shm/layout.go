@@ -23,11 +23,11 @@ import "github.com/gorun-hpc/gorun/internal/flight"
 //	4096       8192     inbox index, one word per slot           peers claim, owner cleans
 //	12288      65536    inbox data
 //	77824      16384    listing of exposed memory, 512 of 32     owner
-//	94208      524288   rings, 8 of 64 KiB                       one peer each
-//	618496     524288   staging buffers, 8 of 64 KiB             owner and serving peer
-//	1142784    33280    flight recorder, see package flight      owner
-//	1176064    3584     nothing
-//	1179648             arena, to the end of the range
+//	94208      2097152  rings, 8 of up to 256 KiB                one peer each
+//	2191360    524288   staging buffers, 8 of 64 KiB             owner and serving peer
+//	2715648    33280    flight recorder, see package flight      owner
+//	2748928    3584     nothing
+//	2752512             arena, to the end of the range
 const (
 	offRecord = flight.Offset
 
@@ -60,9 +60,8 @@ const (
 	offInboxData  = offInboxIndex + inboxSlots*8
 	offListing    = offInboxData + inboxSlots*lineBytes
 	offRings      = offListing + listingSlots*listingBytes
-	controlBytes  = offRings + ringsPerRank*ringBytes
 
-	offStaging   = controlBytes
+	offStaging   = offRings + ringsPerRank*ringBytes
 	stagingSlots = 8
 	stagingBytes = 64 << 10
 	offArena     = (offStaging + stagingSlots*stagingBytes + largestPage - 1) &^ (largestPage - 1)
@@ -75,18 +74,22 @@ const (
 	inboxSlots = 1024
 	inboxMask  = inboxSlots - 1
 
-	ringsPerRank = 8
-	ringBytes    = 64 << 10
-	ringMask     = ringBytes - 1
-	ringLines    = ringBytes / lineBytes
+	// ringBytes is the length of the longest rings, and shortRingBytes the length of the rings of a node of more
+	// than longRingRanks ranks and of ranks that share a process (docs/adr/0081).
+	ringsPerRank   = 8
+	ringBytes      = 256 << 10
+	shortRingBytes = 64 << 10
+	longRingRanks  = 32
+	ringMask       = ringBytes - 1
+	ringLines      = ringBytes / lineBytes
 
 	// maxEager is the length in bytes of the longest payload of one record. A record and
 	// the skip before it must fit into three quarters of a ring, because the reader gives space back
-	// in quarters. A ring holds three of the longest records (docs/adr/0029).
+	// in quarters. A short ring holds three of the longest records (docs/adr/0029).
 	maxEager = 16 << 10
 
 	layoutMagic   = 0x6d68736e75726f67 // "gorunshm", little endian
-	layoutVersion = 3
+	layoutVersion = 4
 )
 
 // These constants check the table above at compile time. A line with two terms fails to compile if
@@ -95,13 +98,13 @@ const (
 	_ = uint(offInboxData-12288) + uint(12288-offInboxData)
 	_ = uint(offListing-77824) + uint(77824-offListing)
 	_ = uint(offRings-94208) + uint(94208-offRings)
-	_ = uint(offStaging-618496) + uint(618496-offStaging)
+	_ = uint(offStaging-2191360) + uint(2191360-offStaging)
 	_ = uint(offRecord-stagingSlots*stagingBytes-offStaging) + uint(stagingSlots*stagingBytes+offStaging-offRecord)
 	_ = uint(offArena - offRecord - flight.Bytes)
-	_ = uint(offArena-1179648) + uint(1179648-offArena)
+	_ = uint(offArena-2752512) + uint(2752512-offArena)
 	_ = uint(offTickets - offBulk - bulkDescriptors*bulkDescriptorBytes)
 	_ = uint(offInboxIndex - offTickets - stagingSlots*lineBytes)
-	_ = uint(3*ringBytes/4 - 2*(maxEager+recordHeader+lineBytes))
+	_ = uint(3*shortRingBytes/4 - 2*(maxEager+recordHeader+lineBytes))
 	_ = uint(3*inboxSlots/4 - 2*(maxEager+recordHeader)/lineBytes - 2)
 	_ = -uint(offArena % largestPage)
 )
@@ -128,3 +131,7 @@ const (
 )
 
 func alertRing(ring int) uint64 { return 1 << (alertRingBits + ring) }
+
+// controlBytes returns the length of a control area, without the memory after the rings. The last ring of length
+// bytes is at the beginning of ringBytes bytes (see ringOf).
+func controlBytes(length uint64) int { return offRings + (ringsPerRank-1)*int(length) + ringBytes }

@@ -17,6 +17,8 @@ type Node struct {
 	// process.
 	mapped     []byte
 	rangeBytes int64
+	// ring is the length in bytes of each ring (see ringLength).
+	ring uint64
 	// locals holds the ranges if the ranks share one process. Otherwise it is nil.
 	locals []*localRange
 }
@@ -46,7 +48,7 @@ func OpenNode(fd, ranks int, rangeBytes int64) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shm: node memory for %d ranks: %w", ranks, err)
 	}
-	return &Node{ranks: ranks, mapped: b, rangeBytes: rangeBytes}, nil
+	return &Node{ranks: ranks, mapped: b, rangeBytes: rangeBytes, ring: ringLength(ranks)}, nil
 }
 
 // NewLocalNode makes node memory on the heap, for ranks that share a process.
@@ -54,11 +56,21 @@ func NewLocalNode(ranks int) (*Node, error) {
 	if err := checkRanks(ranks); err != nil {
 		return nil, err
 	}
-	n := &Node{ranks: ranks, locals: make([]*localRange, ranks)}
+	n := &Node{ranks: ranks, ring: shortRingBytes, locals: make([]*localRange, ranks)}
 	for i := range n.locals {
 		n.locals[i] = &localRange{}
 	}
 	return n, nil
+}
+
+// ringLength returns the length of the rings on a node of ranks that are processes. Ranks that share a processor
+// take turns, and a turn moves at most the contents of a ring. On a node of more than longRingRanks ranks the rings
+// are short, so that the memory of 256 ranks stays below 256 MiB.
+func ringLength(ranks int) uint64 {
+	if ranks > longRingRanks {
+		return shortRingBytes
+	}
+	return ringBytes
 }
 
 // checkRanks returns an error if a node cannot have this number of ranks.
@@ -100,10 +112,10 @@ func (n *Node) span(rank, off, size int) []byte {
 // control returns the control area of a rank up to the staging buffers, which are not included.
 func (n *Node) control(rank int) segment {
 	if n.locals == nil {
-		return segmentOf(n.span(rank, 0, controlBytes))
+		return segmentOf(n.span(rank, 0, offStaging))
 	}
 	l := n.locals[rank]
-	l.controlOnce.Do(func() { l.control = heapSegment(controlBytes) })
+	l.controlOnce.Do(func() { l.control = heapSegment(controlBytes(n.ring)) })
 	return l.control
 }
 

@@ -347,7 +347,7 @@ func (t *Transport) roomAppeared() bool {
 // refusal, for a message that has been sent since.
 func (e *endpoint) hasRoom() bool {
 	if e.ring.words != nil {
-		end := atomic.LoadUint64(e.ring.head) + ringBytes
+		end := atomic.LoadUint64(e.ring.head) + e.ring.length
 		return end != e.ring.limit || e.ring.tail+2*recordSize(maxEager) <= end
 	}
 	head := atomic.LoadUint64(e.inbox.head)

@@ -9,7 +9,7 @@ import (
 // On a small node, every pair of ranks can have a ring in each direction. Before the first message,
 // the lanes move from the inbox to the rings, and the pages of the rings are allocated. A page fault
 // takes longer than a hundred messages (20 to 60 us, measured on a virtual machine). The first lap
-// of a ring causes sixteen page faults on either side. On a larger node pages are allocated when
+// of a ring causes a page fault per page (64) on either side. On a larger node pages are allocated when
 // they are touched, because it is not known which pairs will exchange messages.
 
 // small reports whether the ranks are processes that use this transport, and every pair of ranks of the
@@ -46,7 +46,7 @@ func (t *Transport) Partners() []int {
 // touch allocates the pages of this rank's control area that the peers of a small node will use.
 func (t *Transport) touch() {
 	if t.small() && t.node.ranks > 1 {
-		hugepages.FaultIn(t.control.bytes[:offRings+(t.node.ranks-1)*ringBytes], true)
+		hugepages.FaultIn(t.control.bytes[:offRings+(t.node.ranks-1)*int(t.node.ring)], true)
 	}
 	if t.few() {
 		hugepages.FaultIn(t.node.staging(t.cfg.LocalRank).bytes, true)
@@ -64,7 +64,7 @@ func (e *endpoint) Prepare() {
 		return
 	}
 	e.prepared = e.sent == 0
-	hugepages.FaultIn(ringOf(e.control, e.number).bytes, true)
+	hugepages.FaultIn(ringOf(e.control, e.number, e.ring.length).bytes[:e.ring.length], true)
 	if e.t.few() {
 		hugepages.FaultIn(e.t.node.staging(e.slot).bytes, true)
 	}

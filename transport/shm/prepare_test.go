@@ -148,8 +148,8 @@ func TestPagesOfSmallNodes(t *testing.T) {
 		require.NoError(t, node.Close())
 		return n
 	}
-	require.GreaterOrEqual(t, rings(3), 2*shm.RingBytes)
-	require.Less(t, rings(3), 3*shm.RingBytes)
+	require.GreaterOrEqual(t, rings(3), 2*shm.RingLength(3))
+	require.Less(t, rings(3), 3*shm.RingLength(3))
 	require.Zero(t, rings(shm.RingsPerRank+2))
 	for ranks, want := range map[int]int{2: shm.StagingBytes, 4: shm.StagingBytes, 5: 0} {
 		ts, node := mapped(t, ranks, shm.Config{})

@@ -62,7 +62,7 @@ func TestRecordsArePublished(t *testing.T) {
 // second function also returns a function that frees the record, or nil if the ring is empty.
 func ringEnds(fence bool) (func(transport.Header, []byte) verdict, func() (transport.Header, []byte, func())) {
 	s, head := heapSegment(ringBytes), new(uint64)
-	w, r := newRingWriter(s, head, fence), newRingReader(s, head)
+	w, r := newRingWriter(s, shortRingBytes, head, fence), newRingReader(s, shortRingBytes, head)
 	put := func(h transport.Header, payload []byte) verdict { return w.put(kindMessage, h, payload) }
 	var get func() (transport.Header, []byte, func())
 	get = func() (transport.Header, []byte, func()) {
@@ -85,7 +85,7 @@ func ringEnds(fence bool) (func(transport.Header, []byte) verdict, func() (trans
 
 // inboxEndsOf returns the same functions as ringEnds, for an inbox with one producer.
 func inboxEndsOf(fence bool) (func(transport.Header, []byte) verdict, func() (transport.Header, []byte, func())) {
-	ends := newInboxEnds(heapSegment(controlBytes))
+	ends := newInboxEnds(heapSegment(controlBytes(ringBytes)))
 	w, r := inboxWriter{inboxEnds: ends, fence: fence}, inboxReader{inboxEnds: ends}
 	put := func(h transport.Header, payload []byte) verdict { return w.put(kindMessage, h, payload) }
 	var get func() (transport.Header, []byte, func())

@@ -58,12 +58,12 @@ func parseRecord(w, pos uint64) (kind uint8, n uint64, ok bool) {
 	return kind, n, ok
 }
 
-// awaited reports whether w, read at the position of the next record of a ring, means that the
+// awaited reports whether w, read at the position of the next record of a ring with length bytes, means that the
 // record has not been written yet.
-func awaited(w, pos uint64) bool {
+func awaited(w, pos, length uint64) bool {
 	if w == 0 {
 		return true
 	}
 	behind := pos/lineBytes - w>>recordPosShift
-	return w&recordThere != 0 && behind&recordPosMask != 0 && behind%ringLines == 0
+	return w&recordThere != 0 && behind&recordPosMask != 0 && behind&(length/lineBytes-1) == 0
 }

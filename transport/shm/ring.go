@@ -39,6 +39,9 @@ type ringWriter struct {
 	words *[ringBytes / 8]uint64
 	bytes *[ringBytes]byte
 	head  *uint64
+	// length is the length of the ring in bytes, a power of two up to ringBytes (Node.ring). Words and bytes
+	// after it belong to other rings.
+	length uint64
 	// tail is the position of the next record. limit is the position up to which the reader
 	// is known to have made room. Positions are in bytes and grow without bound.
 	tail, limit uint64
@@ -53,11 +56,12 @@ type ringWriter struct {
 	answered uint64
 }
 
-func newRingWriter(s segment, head *uint64, fence bool) ringWriter {
+// newRingWriter returns the sending end of the ring at the beginning of a segment of ringBytes bytes.
+func newRingWriter(s segment, length uint64, head *uint64, fence bool) ringWriter {
 	return ringWriter{
 		words: (*[ringBytes / 8]uint64)(s.words),
 		bytes: (*[ringBytes]byte)(s.bytes),
-		head:  head, limit: ringBytes, fence: fence,
+		head:  head, length: length, limit: length, fence: fence,
 	}
 }
 
@@ -65,14 +69,14 @@ func newRingWriter(s segment, head *uint64, fence bool) ringWriter {
 func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict {
 	n := uint64(len(payload))
 	size := recordSize(n)
-	off := w.tail & ringMask
-	if w.tail+size > w.limit || off+size > ringBytes {
+	off := w.tail & (w.length - 1)
+	if w.tail+size > w.limit || off+size > w.length {
 		if v := w.makeRoom(size); v != written {
 			return v
 		}
-		off = w.tail & ringMask
+		off = w.tail & (w.length - 1)
 	}
-	w.clearBehind((off + size) & ringMask)
+	w.clearBehind((off + size) & (w.length - 1))
 	at := off / 8 & (ringMask / 8)
 	line := w.words[at : at+4 : at+4]
 	line[1], line[2], line[3] = h.A, h.B, h.C
@@ -105,11 +109,11 @@ func (w *ringWriter) handOn(at, size uint64) {
 // because in a dialogue this processor waits while the reader copies. Without the prefetch, the next
 // put would have to fetch each line before it could publish the record.
 func (w *ringWriter) prefetch(size uint64) {
-	off := w.tail & ringMask
-	if off+size > ringBytes {
+	off := w.tail & (w.length - 1)
+	if off+size > w.length {
 		off = 0
 	}
-	processor.PrefetchWriteLines(&w.words[off/8&(ringMask/8)], min(size+lineBytes, ringBytes-off))
+	processor.PrefetchWriteLines(&w.words[off/8&(ringMask/8)], min(size+lineBytes, w.length-off))
 }
 
 // clearBehind clears the word at off if the line at off begins with payload. At this word the
@@ -139,24 +143,24 @@ func (w *ringWriter) publish(off, word uint64) {
 		return
 	}
 	processor.Store64(p, word)
-	processor.PrefetchWrite(&w.words[(off+prefetchBytes)&ringMask/8])
+	processor.PrefetchWrite(&w.words[(off+prefetchBytes)&(w.length-1)&ringMask/8])
 }
 
 // makeRoom finds room for a record of size bytes. If the record does not fit before the end of the
 // ring, makeRoom moves the tail to the start of the ring. The first word of the ring never holds
 // payload, because a record begins at this word in each lap.
 func (w *ringWriter) makeRoom(size uint64) verdict {
-	off := w.tail & ringMask
+	off := w.tail & (w.length - 1)
 	skip := uint64(0)
-	if off+size > ringBytes {
-		skip = ringBytes - off
+	if off+size > w.length {
+		skip = w.length - off
 	}
 	if w.tail+skip+size > w.limit {
 		head := atomic.LoadUint64(w.head)
-		if head > w.tail || w.tail-head > ringBytes || head+ringBytes < w.limit {
+		if head > w.tail || w.tail-head > w.length || head+w.length < w.limit {
 			return damaged
 		}
-		w.limit = head + ringBytes
+		w.limit = head + w.length
 		if w.tail+skip+size > w.limit {
 			return full
 		}
@@ -173,23 +177,26 @@ type ringReader struct {
 	words *[ringBytes / 8]uint64
 	bytes *[ringBytes]byte
 	head  *uint64
+	// length is the length of the ring in bytes, as in ringWriter.
+	length uint64
 	// pos is the position of the next record. freed is the position that was last stored in head
 	// for the writer.
 	pos, freed uint64
 }
 
-func newRingReader(s segment, head *uint64) ringReader {
+// newRingReader returns the receiving end of the ring at the beginning of a segment of ringBytes bytes.
+func newRingReader(s segment, length uint64, head *uint64) ringReader {
 	return ringReader{
 		words: (*[ringBytes / 8]uint64)(s.words),
 		bytes: (*[ringBytes]byte)(s.bytes),
-		head:  head,
+		head:  head, length: length,
 	}
 }
 
 // poll returns the word of the next record, or 0 if the record has not been written yet.
 func (r *ringReader) poll() uint64 {
-	w := atomic.LoadUint64(&r.words[r.pos&ringMask/8])
-	if awaited(w, r.pos) {
+	w := atomic.LoadUint64(&r.words[r.pos&(r.length-1)&ringMask/8])
+	if awaited(w, r.pos, r.length) {
 		return 0
 	}
 	return w
@@ -200,8 +207,8 @@ func (r *ringReader) poll() uint64 {
 // the payload, so that its lines are in transit while the caller looks for the receive.
 func (r *ringReader) record(w uint64) (kind uint8, h transport.Header, payload []byte, ok bool) {
 	kind, n, ok := parseRecord(w, r.pos)
-	off := r.pos & ringMask
-	if !ok || off+recordSize(n) > ringBytes {
+	off := r.pos & (r.length - 1)
+	if !ok || off+recordSize(n) > r.length {
 		return 0, h, nil, false
 	}
 	at := off / 8 & (ringMask / 8)
@@ -218,11 +225,11 @@ func (r *ringReader) record(w uint64) (kind uint8, h transport.Header, payload [
 // it stores the position in head for the writer, and returns true.
 func (r *ringReader) advance(kind uint8, n uint64) bool {
 	if kind == kindSkip {
-		r.pos += ringBytes - r.pos&ringMask
+		r.pos += r.length - r.pos&(r.length-1)
 	} else {
 		r.pos += recordSize(n)
 	}
-	if r.pos-r.freed < ringBytes/4 {
+	if r.pos-r.freed < r.length/4 {
 		return false
 	}
 	r.freed = r.pos

@@ -15,7 +15,7 @@ func TestSettle(t *testing.T) {
 	for _, ready := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			barriers = &registration{ended: make(chan struct{})}
-			tr := &Transport{node: &Node{ranks: 1}, fences: true, control: heapSegment(controlBytes)}
+			tr := &Transport{node: &Node{ranks: 1}, fences: true, control: heapSegment(controlBytes(ringBytes))}
 			state := tr.control.word(offState)
 			*state = stateRunning | stateFences
 			settled := false

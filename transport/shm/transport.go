@@ -278,8 +278,7 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 // Conceal implements transport.Transport. It does not wait for a peer that copies private memory by
 // a system call. Such a peer itself reports the end of its copy to the engine of this rank. If the
 // engine conceals the memory before this report, the peer may complete the system call that it has
-// begun, which moves at most pollBytes. The peer begins no further system call that writes to the
-// memory, unless the key lies beyond the listing. The peer cannot check such a key (see listed).
+// begun, which moves at most pollBytes. The peer begins no further system call that writes to the memory.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)

@@ -1,6 +1,8 @@
 package shm
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,7 +39,7 @@ func TestParseSlot(t *testing.T) {
 
 // A record in an inbox is accepted only if its length needs as many lines as its index word says.
 func TestInboxRecordHasItsLines(t *testing.T) {
-	r := inboxReader{inboxEnds: newInboxEnds(heapSegment(controlBytes)), pos: inboxSlots - 2}
+	r := inboxReader{inboxEnds: newInboxEnds(heapSegment(controlBytes(ringBytes))), pos: inboxSlots - 2}
 	for n, want := range map[uint64]bool{0: false, 32: false, 33: true, 96: true, 97: false, maxEager: false} {
 		r.data.words[r.pos*lineBytes/8] = recordWord(kindMessage, r.pos*lineBytes, n)
 		_, _, payload, ok := r.record(2)
@@ -50,20 +52,32 @@ func TestInboxRecordHasItsLines(t *testing.T) {
 
 // A record in a ring is accepted only if it ends within the ring.
 func TestRingRecordEndsWithinTheRing(t *testing.T) {
-	r := newRingReader(heapSegment(ringBytes), new(uint64))
-	r.pos = 3*ringBytes - 2*lineBytes
-	for n, want := range map[uint64]bool{0: true, 96: true, 97: false, maxEager: false} {
-		_, _, _, ok := r.record(recordWord(kindMessage, r.pos, n))
-		require.Equal(t, want, ok, "%d bytes", n)
+	for _, length := range []uint64{shortRingBytes, ringBytes} {
+		r := newRingReader(heapSegment(ringBytes), length, new(uint64))
+		r.pos = 3*length - 2*lineBytes
+		for n, want := range map[uint64]bool{0: true, 96: true, 97: false, maxEager: false} {
+			_, _, _, ok := r.record(recordWord(kindMessage, r.pos, n))
+			require.Equal(t, want, ok, "%d bytes in a ring of %d", n, length)
+		}
 	}
 }
 
 // A ring can be filled with records of any size, and every record is read correctly, whatever bytes
-// the ring contained before.
+// the ring contained before. The bytes after the ring, which belong to other rings, keep their values.
 func TestFullRing(t *testing.T) {
+	for _, length := range []uint64{shortRingBytes, ringBytes} {
+		t.Run(strconv.Itoa(int(length)), func(t *testing.T) {
+			s := heapSegment(ringBytes)
+			testFullRing(t, s, length)
+			require.Zero(t, slices.Max(append([]byte{0}, s.bytes[length:]...)))
+		})
+	}
+}
+
+func testFullRing(t *testing.T, s segment, length uint64) {
+	t.Helper()
 	head := new(uint64)
-	s := heapSegment(ringBytes)
-	w, r := newRingWriter(s, head, false), newRingReader(s, head)
+	w, r := newRingWriter(s, length, head, false), newRingReader(s, length, head)
 	payload := make([]byte, maxEager)
 	for i := range payload {
 		payload[i] = 0x80 | uint8(i) // looks like a record's word
@@ -74,7 +88,7 @@ func TestFullRing(t *testing.T) {
 		for w.put(kindMessage, headerOf(round, sent), payload[:size]) == written {
 			sent++
 		}
-		room := *head + ringBytes - w.tail
+		room := *head + length - w.tail
 		require.Less(t, room, 2*recordSize(uint64(size)), "no room for one of %d bytes", size)
 		for got := 0; ; {
 			word := r.poll()
