@@ -107,20 +107,19 @@ type Transport interface {
 	// peer.
 	Poll(h Handler, budget int) (int, error)
 	// Arm makes the transport ring the rank's Sleeper, or end a Doze (see Dozer), at the next arrival,
-	// if it comes before Disarm. If a message or event has already arrived, or if a bulk transfer in
+	// if the arrival comes before Disarm. If a message or event has already arrived, or if a bulk transfer in
 	// flight needs Poll, Arm returns false and does not arm the transport.
 	Arm() bool
 	// Disarm cancels Arm. It may be called when the transport is not armed.
 	Disarm()
 	// Expose makes b accessible to peers for the operations in access. Any other operation on b
-	// fails with ErrBadKey and does not change b. There are two exceptions: the whole of an arena
-	// may always be accessible to peers, and package shm checks only a limited number of exposures
-	// at a time (see listed in package shm). The caller must keep b reachable until Conceal. If access
-	// is only AccessRead, the caller must not change b until Conceal, because Expose may copy b, and
-	// peers then read the copy.
+	// fails with ErrBadKey and does not change b. There is one exception: the whole of an arena may
+	// always be accessible to peers. The caller must keep b reachable until Conceal. If access is only
+	// AccessRead, the caller must not change b until Conceal, because Expose may copy b, and peers then
+	// read the copy.
 	Expose(b []byte, access Access) (Key, error)
 	// Conceal ends an Expose. When it returns nil, no peer accesses the memory any more (for the
-	// exceptions in package shm, see its Conceal). An error says why a peer may still access the
+	// exception in package shm, see its Conceal). An error says why a peer may still access the
 	// memory.
 	Conceal(k Key) error
 	// MarkDown tells the transport that the process of this peer has ended. The caller knows this, for

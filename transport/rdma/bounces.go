@@ -9,7 +9,7 @@ import (
 )
 
 // bounces lends staging buffers, called pieces. A piece is bounceBytes bytes of registered memory. The bytes of
-// operations are copied through pieces, and short exposed memory is copied into pieces.
+// operations whose memory is not registered are copied through pieces. Short exposed memory is copied into pieces.
 type bounces struct {
 	domain registrar
 	// access contains the access rights of the pieces. Pieces are lent to peers only if access includes

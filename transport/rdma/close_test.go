@@ -101,8 +101,8 @@ func TestCloseAsksAgainForWhatFollowed(t *testing.T) {
 	}
 }
 
-// TestCloseEndsWhileAPeerAsks has the peer ask the next question as soon as it has the answer to the last one, while the
-// rank closes. The test checks that Close returns although there is always an answer that is not acknowledged.
+// TestCloseEndsWhileAPeerAsks has the peer ask the next question as soon as it has the answer to the last one, while
+// the rank closes. The test checks that Close returns although there is always an answer that is not acknowledged.
 func TestCloseEndsWhileAPeerAsks(t *testing.T) {
 	for _, style := range []verbstest.Style{verbstest.StyleInfiniBand, verbstest.StyleIWARP} {
 		r, u := loneAt(t, memory(style, 2), 2, func(c *rdma.Config) {

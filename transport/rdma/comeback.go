@@ -15,8 +15,8 @@ import (
 // time to time, and when a port of this rank comes up, whether a better way (type candidate) works.
 // For this test the connector requests a connection on that way. This request is called a look. The
 // peer rejects a look, so that the connection in use is not affected. If the way works, both ends
-// finish their Gets and Puts and end the connection by an orderly disconnect (leave.go). The next connection is
-// then requested on the better way.
+// finish their operations (Get, Put, FetchAdd) and end the connection by an orderly disconnect (leave.go). The next
+// connection is then requested on the better way.
 type comeback struct {
 	// pause is the time from one series of looks to the next. In a series, the better ways are tested one
 	// after the other, until one of them works. pause doubles with each series, up to pauseRatio times

@@ -83,7 +83,7 @@ type Config struct {
 	// as short as RetryMin/2. Some answers of the peer cause a pause longer than RetryMax. GiveUp is the
 	// time for which new attempts are made after a connection was wanted (30 s).
 	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
-	// Absence is the field of package peering's Config (2 s). It is the time for which connections
+	// Absence is passed to package peering (2 s). It is the time for which connections
 	// to a peer are attempted if the peer was never connected and nothing listens at its address.
 	// Own reports whether an address of a peer on another host is an address of this host, too. If
 	// all addresses of a peer are addresses of this host, and a connection to them is refused, the
@@ -94,8 +94,8 @@ type Config struct {
 	Host func(rank int) string
 	// Supervised reports whether the launcher reports the end of a rank by MarkDown. If Supervised
 	// is true and a peer does not answer requests that its operating system accepts, this rank
-	// concludes that the peer was only stopped. This rank goes on waiting for the peer after
-	// GiveUp, and logs a line about the wait.
+	// assumes that the peer's process is stopped (for example by SIGSTOP). This rank goes on
+	// waiting for the peer after GiveUp, and logs a line about the wait.
 	Supervised bool
 	// Departure bounds the wait for the last messages of a peer that was marked down (250 ms). The
 	// transport waits until the peer's connections have ended, because until then messages of the

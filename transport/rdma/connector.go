@@ -39,10 +39,12 @@ type connector struct {
 	// idle is the timer for the next check whether the connection in use is still needed.
 	idle     *time.Timer
 	comeback comeback
-	// seen is the newest look of the peer.
-	seen looks
-	// side is the side connection that this rank has requested, until it is established or has failed.
-	side *link
+	// seen identifies the peer's newest look and its newest request for a side connection, by purpose.
+	seen [negotiation.Bulk + 1]newest
+	// side is the side connection that this rank has requested, until it is established or has failed. sides is
+	// the attempt number of the last request, by which the peer recognizes a new request.
+	side  *link
+	sides uint16
 }
 
 // attemptGrace is the minimum time from the deadline of the endpoint to the time at which the machine ends an

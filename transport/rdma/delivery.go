@@ -149,10 +149,11 @@ func (t *Transport) hold(l *link, a arrived) {
 // unhold moves the messages that hold has kept for a link to the front of the stash. If the budget of a Poll was spent,
 // the stash may have later messages of the link already.
 func (t *Transport) unhold(l *link) {
+	held := make([]delivery, len(l.held))
 	for i, a := range l.held {
-		t.stash = slices.Insert(t.stash, i, delivery{arrived: a})
+		held[i].arrived = a
 	}
-	l.held = nil
+	t.stash, l.held = slices.Insert(t.stash, 0, held...), nil
 }
 
 // proved checks the proof in the first message of an accepted connection. If the proof is not

@@ -136,8 +136,40 @@ func TestLastWordsOutliveTheirConnection(t *testing.T) {
 	})
 }
 
-// TestPeerThatGoesOnSending marks a peer down whose messages keep every Poll busy. The test checks that the rank gives up
-// the peer after Departure and a bounded number of polls, although messages of the peer are left.
+// TestLastWordsBehindOtherMessages has a rank see the first message of peer 2 and the end of its connection while the
+// rank still delivers the messages of peer 1. The connection of peer 2 is not in use yet. The test checks that the
+// message of peer 2 is not lost.
+func TestLastWordsBehindOtherMessages(t *testing.T) {
+	for _, style := range []verbstest.Style{verbstest.StyleInfiniBand, verbstest.StyleIWARP} {
+		r, u := loneAt(t, memory(style, 3), 3, patient)
+		u.requests = 32
+		r.check = func(int, transport.Header, []byte) {}
+		var peers [3]leaver
+		for i := uint32(1); i < 3; i++ {
+			c := negotiation.NewCredentials([]byte("a secret of the tests"), "test", i, 3)
+			n := request(1)
+			h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+			require.Equal(t, verbs.EventEstablished, h.answer(r).Type)
+			peers[i] = leaver{h, r}
+		}
+		peers[1].speak(1, 1)
+		u.settle(r, "the first message", func() bool { return r.arrivals == 1 })
+		peers[1].say(frame(word(1, 0, 8, 0), kindEager, bytes.Repeat(message(0, "x"), 20)...))
+		peers[2].speak(1, 1)
+		require.NoError(t, peers[2].endpoint.Disconnect(verbs.CloseAbrupt))
+		for r.arrivals < 21 {
+			_, err := r.Poll(r, 8)
+			require.NoError(t, err)
+		}
+		r.MarkDown(2, errKilled)
+		peers[2].lost()
+		require.Equal(t, 2, r.order[len(r.order)-1])
+		require.NoError(t, r.Abandon())
+	}
+}
+
+// TestPeerThatGoesOnSending marks a peer down whose messages keep every Poll busy. The test checks that the rank gives
+// up the peer after Departure and a bounded number of polls, although messages of the peer are left.
 func TestPeerThatGoesOnSending(t *testing.T) {
 	everywhere(t, func(c *rdma.Config) { c.Departure = time.Nanosecond }, func(l leaver) {
 		const messages = 200

@@ -46,8 +46,8 @@
 // peer has posted. The credits of package credit ensure that no Send is posted without a receive. The
 // buffer is kept until the peer has acknowledged the frame. After the loss of a connection,
 // unacknowledged frames are retransmitted on the next connection, as soon as the first frame of the peer has
-// acknowledged those that the peer had received before. If they were retransmitted, too, the acknowledgement
-// would free their buffers while the adapter still reads them. frame.go defines the layout.
+// acknowledged those that the peer had received before. If a frame that the peer has received were retransmitted,
+// the acknowledgement could free its buffer while the adapter still reads it. frame.go defines the layout.
 //
 // Unless the receives are small, each frame has room before it and after it for the provider's headers and
 // trailers (receives.go), so that a message is copied only once between engine and network. The receive of

@@ -153,11 +153,8 @@ func (p *endpoint) send(l *link, b buffer, length int, put *operation) {
 }
 
 // postNext posts the oldest frame that was not posted on this connection yet. It returns false if there is no
-// such frame, or no credit, or if the flow waits for the word of the peer.
+// such frame, or no credit, or if the frame waits for the word of the peer.
 func (p *endpoint) postNext(l *link) bool {
-	if p.flow.Waits() {
-		return false
-	}
 	w, ok := p.flow.Next()
 	if !ok {
 		return false

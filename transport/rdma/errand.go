@@ -32,11 +32,16 @@ func (t *Transport) lost(l *link, contact peering.Contact, err error) {
 	t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Contact: contact, Err: err})
 }
 
-// requested answers the peer's request for an errand. The next Poll accepts or rejects a request for
-// a side connection. Every other request for an errand is a look. requested rejects a look, and the reason of
-// the rejection is the answer to the look.
+// requested answers the peer's request for an errand. It rejects a request for a side connection that is not newer than
+// all earlier ones, because such a request was abandoned, or is a replay. The next Poll accepts or rejects any other
+// request for a side connection. Every other request for an errand is a look. requested rejects a look, and the reason
+// of the rejection is the answer to the look.
 func (a *connector) requested(l *link) {
 	if l.purpose == negotiation.Bulk {
+		if !a.seen[negotiation.Bulk].newer(&l.proposal) {
+			a.refuse(l, negotiation.Reject{Reason: negotiation.Duplicate})
+			return
+		}
 		a.t.command(func() { a.t.acceptSide(l) })
 		return
 	}
@@ -51,7 +56,7 @@ func (a *connector) reachable(l *link) negotiation.Reason {
 	switch {
 	case l.rail.out() != nil:
 		return negotiation.Busy
-	case a.seen.newer(&l.proposal):
+	case a.seen[negotiation.Look].newer(&l.proposal):
 		delete(a.losses, l.pair())
 	default: // a replay of a recorded look, which does not prove that the way works now
 		a.t.strangers.declined(negotiation.Duplicate)
@@ -59,19 +64,19 @@ func (a *connector) reachable(l *link) negotiation.Reason {
 	return negotiation.Reachable
 }
 
-// looks identifies the newest look that this rank has received from a peer.
-type looks struct {
+// newest identifies the newest request of one purpose that this rank has received from a peer.
+type newest struct {
 	incarnation, attempt uint16
 	known                bool
 }
 
-// newer reports whether a look is newer than all earlier looks of the peer. If the look is newer,
-// the method records it. Incarnations and attempt numbers are compared as serial numbers (RFC 1982).
-func (s *looks) newer(r *negotiation.Record) bool {
+// newer reports whether a request is newer than all earlier requests of the peer with the same purpose. If the request
+// is newer, the method records it. Incarnations and attempt numbers are compared as serial numbers (RFC 1982).
+func (s *newest) newer(r *negotiation.Record) bool {
 	if life := int16(r.Incarnation - s.incarnation); s.known && (life < 0 || life == 0 && int16(r.Attempt-s.attempt) <= 0) {
 		return false
 	}
-	*s = looks{r.Incarnation, r.Attempt, true}
+	*s = newest{r.Incarnation, r.Attempt, true}
 	return true
 }
 

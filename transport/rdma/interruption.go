@@ -166,6 +166,8 @@ func (o *operation) answered(p *endpoint, h *transport.Header) {
 	case p.link == nil || uint8(h.B>>checkedRailShift) != p.link.peerRail:
 		o.asked = false // the key is for a rail that is not in use any more
 		p.bulk.asking = append(p.bulk.asking, o)
+	case o.kind == operationGet && p.depth == 0: // this connection has no Reads, unlike the one on which the Get began
+		p.finish(o, 0, transport.ErrNotSupported)
 	default:
 		if err := o.register(p.link.rail); err != nil {
 			p.finish(o, 0, err)

@@ -47,6 +47,10 @@ func (t *Transport) endLinks() int {
 	list := t.ends
 	t.ends = nil
 	for _, e := range list {
+		if t.adopt(e.link) { // its first messages were in the stash when it ended
+			t.ends = append(t.ends, e)
+			continue
+		}
 		t.forget(e.link)
 		t.lost(e.link, e.contact, e.cause)
 	}

@@ -208,6 +208,21 @@ func TestRefusedMemory(t *testing.T) {
 	x.t.finished, x.p.bulk.answers = nil, nil
 }
 
+// TestGetOnAConnectionWithoutReads continues a Get on a connection that allows no Reads. The test checks that the Get
+// ends.
+func TestGetOnAConnectionWithoutReads(t *testing.T) {
+	x := newExposedTest(t)
+	x.p.link, x.p.depth = &link{rail: x.p.rail}, 0
+	defer func() { x.p.link = nil }()
+	o := &operation{kind: operationGet, id: 9, data: make([]byte, 8), interrupted: true, uncertain: true, asked: true}
+	x.p.bulk.all[o.id] = o
+	o.answered(x.p, &transport.Header{B: statusGood, C: uint64(o.id)})
+	require.Len(t, x.t.finished, 1)
+	require.ErrorIs(t, x.t.finished[0].err, transport.ErrNotSupported)
+	require.Empty(t, x.p.bulk.moving)
+	x.t.finished = nil
+}
+
 // never is a registrar that fails the test if memory is registered.
 type never struct{ testing.TB }
 

@@ -44,7 +44,7 @@ func (t Try) String() string {
 	if t.Err == nil {
 		return s + "no answer so far"
 	}
-	if end, ok := t.Err.(*endError); ok { //nolint:errorlint // one that is wrapped says more
+	if end, ok := t.Err.(*endError); ok { //nolint:errorlint // an error that wraps an endError says more
 		return s + end.reason()
 	}
 	return s + t.Err.Error()

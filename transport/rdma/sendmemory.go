@@ -13,8 +13,8 @@ const (
 	// bound.
 	sendMemoryMax = 64 << 20
 	// sendChunk is the number of bytes of buffers that are registered at a time: one registration, which is a system
-	// call at an adapter of the kernel, serves 256 buffers of the smallest size. But at least four buffers are registered at
-	// a time.
+	// call at an adapter of the kernel, serves 256 buffers of the smallest size. At least four buffers are
+	// registered at a time, also if they are larger.
 	sendChunk = 64 << 10
 	// classes is the number of sizes of buffers: classSmall, classMiddle and slotDefault bytes, and the
 	// size of a receive. No size is larger than the size of a receive. With the default receives, each size is at most

@@ -28,8 +28,9 @@ func (a *connector) askSide(used *link) {
 		a.refuseSide(used, err)
 		return
 	}
+	a.sides++
 	l := &link{
-		conn: peering.Conn{Active: true}, greeting: peering.Greeting{Incarnation: a.t.config.Incarnation},
+		conn: peering.Conn{Active: true}, greeting: peering.Greeting{Incarnation: a.t.config.Incarnation, Attempt: a.sides},
 		peer: a.peer, purpose: negotiation.Bulk, way: way, rail: way.rail, remote: way.to.Address,
 		timeout: min(a.t.config.Attempt, trialMost), beside: used,
 	}

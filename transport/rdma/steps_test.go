@@ -11,7 +11,7 @@ import (
 )
 
 // TestPollCountsTransfers checks that the rank whose memory a Get reads has work in its polls, although no
-// event of the Get concerns it. A rank whose polls find no work gives its processor away.
+// event of the Get concerns it. A rank whose polls find no work yields its processor.
 func TestPollCountsTransfers(t *testing.T) {
 	for name, companion := range map[string]bool{"alone": false, "beside shared memory": true} {
 		t.Run(name, func(t *testing.T) { testPollCountsTransfers(t, companion) })

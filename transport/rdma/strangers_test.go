@@ -234,3 +234,35 @@ func TestPortIsOpenToStrangers(t *testing.T) {
 		require.NoError(t, c.Close(), fmt.Sprint(c.LocalAddr()))
 	}
 }
+
+// TestOldSidesAreRefused checks that a rank accepts a request for a side connection once, and refuses it if a stranger
+// has recorded it and sends it again. Looks and requests for main connections have numbers of their own.
+func TestOldSidesAreRefused(t *testing.T) {
+	const size = 3 // a rank with two adapters accepts two side connections for each other rank
+	both := &rails{first: memory(verbstest.StyleInfiniBand, 2), second: memory(verbstest.StyleIWARP, 2)}
+	r, u := loneAt(t, both.first, size, both.striped)
+	c := credentials(1, size)
+	ask := func(purpose negotiation.Purpose, incarnation, attempt uint16) (*hand, *verbs.Event) {
+		n := request(attempt)
+		n.Incarnation, n.Purpose = incarnation, purpose
+		h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+		return h, h.answer(r)
+	}
+	look, _ := ask(negotiation.Look, 3, 9)
+	require.Equal(t, negotiation.Reachable, look.reason())
+	for _, s := range []struct {
+		incarnation, attempt uint16
+		want                 bool
+	}{{3, 5, true}, {3, 5, false}, {3, 4, false}, {3, 6, true}, {2, 7, false}, {4, 1, true}} {
+		h, e := ask(negotiation.Bulk, s.incarnation, s.attempt)
+		if s.want {
+			require.Equal(t, verbs.EventEstablished, e.Type, "%v", s)
+			continue
+		}
+		require.Equal(t, negotiation.Duplicate, h.reason(), "%v", s)
+	}
+	_, e := ask(negotiation.Lane, 4, 1)
+	require.Equal(t, verbs.EventEstablished, e.Type)
+	require.Equal(t, []uint64{3, 0}, []uint64{r.Strangers().Repeated.Load(), r.Strangers().Declined.Load()})
+	require.NoError(t, r.Close())
+}

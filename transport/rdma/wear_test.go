@@ -110,8 +110,8 @@ func TestWornByMessages(t *testing.T) {
 	}
 }
 
-// TestWornByGets checks that Gets alone wear out the keys, whichever rank begins them. The owner of the memory begins no
-// operation.
+// TestWornByGets checks that Gets alone wear out the keys, whichever rank begins them. The owner of the memory begins
+// no operation.
 func TestWornByGets(t *testing.T) {
 	for from := range 2 {
 		w := newWorld(t, loopback(iwarp.New(iwarp.Config{SealedMax: 1 << 20}), 2), nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Arm refuses while a Get through staging buffers needs a Poll. In the test, two Gets of rank 0 have all buffers.
+// Arm refuses while a Get through staging buffers needs a Poll. In the test, two Gets of rank 0 use all buffers.
 // Therefore a third Get cannot request a piece. The Poll in which the first two Gets end copies as many bytes as a
 // Poll may copy. Therefore the third Get still requests nothing. No peer would ring rank 0 for it.
 func TestArmRefusesWhileAGetCanRequest(t *testing.T) {

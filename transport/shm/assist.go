@@ -7,7 +7,7 @@ import (
 )
 
 // Private memory is all memory of a process except the arena. The rate of a long Get from private
-// memory is limited by the rate at which one processor copies. Therefore the reader publishes a
+// memory is limited by the rate at which one processor copies. In a shared Get, the reader therefore publishes a
 // descriptor in its control area, and sends the number of the descriptor to the owner of the memory,
 // the helper. The reader and the helper both claim chunks and copy them. The reader copies from the
 // front, with process_vm_readv. The helper copies from the back, with process_vm_writev, if it polls

@@ -20,17 +20,18 @@
 //
 //	                 inbox (all peers)          ring (one peer)
 //	write a message  claim a slot by CAS        one store
-//	cache lines      index, data, tail          one up to 32 bytes of payload
+//	cache lines      index, data, tail          one, for up to 32 bytes of payload
 //	read a message   one load per poll          one load per poll
 //
 // # Bulk
 //
 // If the key names arena memory, Get and Put copy directly from or to the peer's arena.
 // For other memory (private memory) they use process_vm_readv and process_vm_writev, if a probe of
-// process_vm_readv succeeds, no later call is refused, and the owner lists the exposed slice (exposed.go). It lists up to
-// 512 slices at a time. Otherwise Get and Put copy through staging buffers, which both sides fill and empty in their
-// Polls. Between ranks of one process, Get and Put copy private memory directly. If the calls are used, a Get of
-// 32 KiB or more from private memory uses one of three methods, chosen by the times measured for its size (tuner.go):
+// process_vm_readv succeeds, no later call is refused, and the owner lists the exposed slice (exposed.go). An owner
+// lists up to 512 slices at a time. Otherwise Get and Put copy through staging buffers, which both sides fill and
+// empty in their Polls. Between ranks of one process, Get and Put copy private memory directly. If the calls are used,
+// a Get of 32 KiB or more from private memory uses one of three methods, chosen by the times measured for its
+// size (tuner.go):
 //
 //	alone   the reader copies with process_vm_readv
 //	shared  (from 64 KiB on) the owner, if it polls, also copies, from the back with

@@ -34,7 +34,7 @@ func TestDiscardedMessagesLeaveNoGap(t *testing.T) {
 	require.Empty(t, l.arrivals)
 }
 
-// mourner is a Handler that calls then at each arrival.
+// mourner is a Handler that calls its function then at each arrival.
 type mourner struct {
 	log
 	then func()

@@ -201,7 +201,7 @@ func (p *queuePair) consume(b []byte) {
 				p.whole(ulpdu)
 				continue
 			}
-			if err != mpa.ErrShort { //nolint:errorlint // as Whole returns it, on every FPDU
+			if err != mpa.ErrShort { //nolint:errorlint // Whole returns it unwrapped, and this code runs for every FPDU
 				p.breach(err, segmentShown{})
 				return
 			}

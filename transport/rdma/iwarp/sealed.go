@@ -125,7 +125,7 @@ func (s *sealed) read(b []byte) (int, syscall.Errno) {
 	switch {
 	case n > 0:
 		return n, 0
-	case err == errAgain: //nolint:errorlint // as sealedSocket returns it, in every poll without data
+	case err == errAgain: //nolint:errorlint // sealedSocket returns it unwrapped, in every poll without data
 		return 0, unix.EAGAIN
 	case errors.Is(err, io.EOF) && !s.cut:
 		return 0, 0

@@ -6,7 +6,7 @@ package kernel_test
 const siwDepths = "siw does not let an accept lower the read depths"
 
 // siwSilent is the reason why a side that has violated the protocol sees an orderly end of the connection.
-const siwSilent = "siw tells nothing of a Terminate that has come: the connection counts as disconnected"
+const siwSilent = "siw does not report a Terminate that has arrived: the connection counts as disconnected"
 
 // siwLingers is the reason why an accept succeeds although the active side has given up its attempt. siw's
 // connect cannot be interrupted, so the attempt continues without its endpoint until the peer has answered.
@@ -25,5 +25,5 @@ const rxeAddress = "the request is sent to a host that is not there, until the c
 
 var rxeExceptions = map[string]string{
 	"12": rxeAddress, "54": rxeAddress,
-	"59": "the side that had no receive posted sees an end in order",
+	"59": "the side that had no receive posted sees an orderly end",
 }

@@ -40,8 +40,8 @@ type CompletionQueue struct {
 //   - the events of the adapter (Watch).
 //
 // If the queue has no room for an entry, the entry is lost. The queue and the endpoint of the entry
-// are then dead, and Err returns ErrOverflow. Only a connection request for which the queue has no
-// room is refused instead (ErrBacklogFull).
+// are then dead, and Err returns ErrOverflow. There is one exception: a connection request for which
+// the queue has no room is refused (ErrBacklogFull), and the queue stays usable.
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	const op = "new completion queue"
 	a.mu.Lock()

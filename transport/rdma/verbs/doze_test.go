@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// dozers returns a play like sleepers. The adapter is attended and the queue armed: ring is called when the queue has an
-// entry.
+// dozers returns the same play as sleepers, but the adapter is attended, and the queue is armed: ring is called when
+// the queue has an entry.
 func dozers(t *testing.T, ring func()) *play {
 	t.Helper()
 	p := sleepers(t)
@@ -70,9 +70,9 @@ func TestDozeOfABusyDevice(t *testing.T) {
 	p.True(p.adapter.Doze(time.Time{})) // a sleep would wait for a receiver of its deadline
 }
 
-// TestArmDuringADoze checks that a Doze calls Device.Idle again if a queue is armed during the Doze. The device may have
-// work since then that does not end its Sleep. The Doze continues if there is no work. Otherwise two goroutines that arm
-// the queue and sleep would wake each other for ever.
+// TestArmDuringADoze checks that a Doze calls Device.Idle again if a queue is armed during the Doze. The device may
+// have work since then that does not end its Sleep. The Doze continues if there is no work. Otherwise two goroutines
+// that arm the queue and sleep would wake each other for ever.
 func TestArmDuringADoze(t *testing.T) {
 	p := dozers(t, func() {})
 	result := doze(p.adapter, time.Time{})

@@ -9,7 +9,7 @@ import (
 
 // Fault is a return code of the manual pages. A Fault is an error. errors.Is finds in it the errno
 // that librdmacm would set for this error (rdma_connect(3), RETURN VALUE).
-type Fault = provider.Fault //nolint:errname // as there
+type Fault = provider.Fault //nolint:errname // as in package provider
 
 // The faults. Their names follow the manual pages: DAT_INVALID_STATE is ErrInvalidState.
 const (

@@ -115,3 +115,22 @@ func TestCloseWaitsForRegistrations(t *testing.T) {
 		p.Equal(p.stage.registered.Load(), p.stage.deregistered.Load())
 	})
 }
+
+// TestLengthOfReceives checks that a receive may be as long as the longest message of the adapter, and no longer. The
+// room of FlagRoom does not count.
+func TestLengthOfReceives(t *testing.T) {
+	p := newPlay(t, nil)
+	most := p.adapter.Attributes().MaxMessage
+	const room = stageHeadroom + stageTailroom
+	m, err := p.domain.Register(make([]byte, most+room+1), verbs.AccessLocalWrite)
+	p.NoError(err)
+	shared, err := p.adapter.NewSharedReceiveQueue(verbs.SharedReceiveConfig{Domain: p.domain, MaxReceives: 8, MaxSegments: 2})
+	p.NoError(err)
+	for _, post := range []func(*verbs.ReceiveRequest) error{p.endpoint.PostReceive, shared.PostReceive} {
+		for n, want := range map[int]error{most: nil, most + 1: verbs.ErrInvalidParameter} {
+			p.ErrorIs(post(&verbs.ReceiveRequest{Segments: []verbs.Segment{m.Segment(0, n)}}), want)
+			p.ErrorIs(post(&verbs.ReceiveRequest{Segments: []verbs.Segment{m.Segment(0, 1), m.Segment(1, n-1)}}), want)
+			p.ErrorIs(post(&verbs.ReceiveRequest{Flags: verbs.FlagRoom, Segments: []verbs.Segment{m.Segment(0, n+room)}}), want)
+		}
+	}
+}

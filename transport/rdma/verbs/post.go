@@ -253,13 +253,14 @@ func (ep *Endpoint) enqueueReceive(r *ReceiveRequest, flags RequestFlags) error 
 }
 
 // checkReceive validates a receive and returns the length of the longest message that fits. flags
-// are the flags that the receive may have in addition to FlagRoom.
+// are the flags that the receive may have in addition to FlagRoom. The limit of the length is
+// necessary, because adapters cannot represent the length of any larger memory.
 func (a *Adapter) checkReceive(r *ReceiveRequest, d *ProtectionDomain, segmentsMax int, flags RequestFlags) (int, error) {
 	length := segmentsLength(r.Segments)
 	if r.Flags&FlagRoom != 0 {
 		length = without(&a.limits, r.Segments, length)
 	}
-	if length < 0 || len(r.Segments) > segmentsMax || r.Flags&^(flags|FlagRoom) != 0 {
+	if length < 0 || length > a.limits.MaxMessage || len(r.Segments) > segmentsMax || r.Flags&^(flags|FlagRoom) != 0 {
 		return 0, ErrInvalidParameter
 	}
 	return length, a.checkAll(r.Segments, d, AccessLocalWrite)

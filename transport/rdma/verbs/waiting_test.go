@@ -117,8 +117,8 @@ func TestSentrySleepsWhileArmed(t *testing.T) {
 	p.Empty(rings, "one Arm is one ring")
 }
 
-// TestFreeRings checks that the ring of an armed queue is called when the queue is freed, and that the goroutine of Arm then
-// stops sleeping in the kernel.
+// TestFreeRings checks that the ring of an armed queue is called when the queue is freed, and that the goroutine of
+// Arm then stops sleeping in the kernel.
 func TestFreeRings(t *testing.T) {
 	p := sleepers(t)
 	q, err := p.adapter.NewCompletionQueue(1)

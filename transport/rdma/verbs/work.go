@@ -142,6 +142,7 @@ type ReceiveRequest struct {
 	ID uint64
 	// Flags may contain FlagRoom. If the endpoint's ReceiveFlags are CompletionUnsignalled, Flags
 	// may also contain FlagQuiet.
-	Flags    RequestFlags
+	Flags RequestFlags
+	// Segments are the memory. Their total length must not exceed MaxMessage of the adapter.
 	Segments []Segment
 }

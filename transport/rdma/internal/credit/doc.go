@@ -30,7 +30,7 @@
 //
 // An eager frame occupies its slot until it is acknowledged. On the next connection all frames
 // after the last acknowledged one are sent again, in order. A side sends none of them before the
-// first frame of its peer has arrived (Flow.Waits), because this frame acknowledges those that the
+// first frame of its peer has arrived (Flow.Next), because this frame acknowledges those that the
 // peer has received before. The receiver discards frames that it has received before. One-sided
 // operations are not frames: interruption.go in transport/rdma describes the effect of a lost
 // connection on them.

@@ -90,8 +90,13 @@ func (f *Flow) Slot(sequence uint16) int { return int(sequence & (f.out.slots - 
 // Next returns the word of the oldest eager frame that has not been sent on the current connection.
 // It returns false if all frames have been sent, if this side has no credit, or if there is no
 // connection. Next counts the frame as sent, so the caller has to send it.
+//
+// Next also returns false for a frame that was sent on an earlier connection, until the first frame of the peer has
+// arrived on this connection. The word of this first frame acknowledges the frames that the peer has received on
+// earlier connections. If the caller sent such a frame before, the acknowledgement could free the frame's slot, and the
+// caller could reuse the frame's memory, while the adapter still has to send the frame.
 func (f *Flow) Next() (Word, bool) {
-	if !f.up {
+	if !f.up || f.out.cursor != f.out.sent && f.in.arrived == 0 && f.in.came == 0 {
 		return 0, false
 	}
 	sequence, ok := f.out.put()
@@ -111,14 +116,6 @@ func (f *Flow) Send() Word {
 	s.sent = s.next
 	s.frames++
 	return f.stamp(sequence)
-}
-
-// Waits reports whether Next would return the word of a frame that was sent on an earlier connection, although no frame
-// of the peer has arrived on this connection yet. The word of the peer's first frame acknowledges the frames that the
-// peer has received on earlier connections. If the caller sent such a frame before, the acknowledgement could free the
-// frame's slot, and the caller could reuse the frame's memory, while the adapter still has to send the frame.
-func (f *Flow) Waits() bool {
-	return f.up && f.out.cursor != f.out.sent && f.in.arrived == 0 && f.in.came == 0
 }
 
 // stamp makes the word of a frame that is about to be sent.

@@ -69,23 +69,41 @@ func TestFramesOfAnEarlierConnectionWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := credit.New(4)
 			f.Take()
-			f.Connect(8, 8, 4)
-			require.False(t, f.Waits(), "never sent")
-			f.Next()
 			f.Take()
+			f.Connect(8, 8, 4)
+			for range 2 {
+				_, ok := f.Next()
+				require.True(t, ok, "never sent")
+			}
 			f.Disconnect()
-			require.False(t, f.Waits(), "no connection")
 			f.Connect(8, 8, 4)
 			f.Update()
-			require.True(t, f.Waits())
+			_, ok := f.Next()
+			require.False(t, ok)
 			freed, err := arrives(f, credit.Word(1<<32|8<<16))
 			require.NoError(t, err)
 			require.Equal(t, 1, freed)
-			require.False(t, f.Waits())
 			w, ok := f.Next()
 			require.True(t, ok)
 			require.EqualValues(t, 1, w.Sequence())
 		})
+	}
+}
+
+// TestDuplicate checks that a frame that has arrived on an earlier connection is not delivered again.
+func TestDuplicate(t *testing.T) {
+	f := credit.New(4)
+	f.Connect(8, 8, 4)
+	for sequence := range credit.Word(2) {
+		verdict, err := arrive(f, sequence<<48|8<<16)
+		require.NoError(t, err)
+		require.Equal(t, credit.Deliver, verdict)
+	}
+	f.Connect(8, 8, 4)
+	for sequence, want := range []credit.Verdict{credit.Duplicate, credit.Duplicate, credit.Deliver} {
+		verdict, err := arrive(f, credit.Word(sequence)<<48|8<<16)
+		require.NoError(t, err)
+		require.Equal(t, want, verdict)
 	}
 }
 

@@ -42,8 +42,6 @@ type pair struct {
 	window [2]int // number of credits that each node grants at the start of a connection
 	breaks int
 	widens int
-	// waits reports whether the nodes send no frame of an earlier connection as long as Flow.Waits returns true.
-	waits bool
 }
 
 func newPair(slots, window [2]int, quota, breaks, widens int) *pair {
@@ -117,9 +115,6 @@ func (p *pair) take(i int) bool {
 // put sends the next message of node i.
 func (p *pair) put(i int) bool {
 	n := &p.node[i]
-	if p.waits && n.flow.Waits() {
-		return false
-	}
 	w, ok := n.flow.Next()
 	if ok {
 		p.toward[1-i] = append(p.toward[1-i], frame{eager, w, n.slots[n.flow.Slot(w.Sequence())]})
@@ -149,10 +144,8 @@ func (p *pair) deliver(i int) error {
 	switch {
 	case err != nil:
 		return err
-	case verdict == credit.Duplicate && p.waits:
+	case verdict == credit.Duplicate:
 		return fmt.Errorf("message %d arrived twice", f.payload)
-	case verdict == credit.Duplicate && f.payload >= n.delivered:
-		return fmt.Errorf("message %d was dropped, only %d were delivered", f.payload, n.delivered)
 	case verdict == credit.Deliver && f.payload != n.delivered:
 		return fmt.Errorf("message %d was delivered where %d was due", f.payload, n.delivered)
 	case verdict == credit.Deliver:

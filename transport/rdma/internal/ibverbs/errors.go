@@ -30,7 +30,7 @@ type VersionError struct {
 
 // Error implements error.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s has no function %s: it is older than what is needed: install rdma-core 28 or later", e.File, e.Symbol)
+	return fmt.Sprintf("%s has no function %s: it is too old: install rdma-core 28 or later", e.File, e.Symbol)
 }
 
 // ModuleError reports that the kernel does not offer the interface that the library needs.

@@ -3,7 +3,6 @@ package ibverbs
 import (
 	"errors"
 	"fmt"
-	"math"
 	goruntime "runtime"
 	"syscall"
 
@@ -37,7 +36,7 @@ func (s *segments) init(limit int) {
 // next list. add omits segments without bytes, because for some devices a length of 0 means 2 GiB.
 // If all segments are empty and the argument one is true, add appends one empty segment.
 func (s *segments) add(list []uverbs.Segment, one bool) (at uintptr, n int32, full bool, err error) {
-	if len(list) > s.max {
+	if len(list) > s.max || uverbs.Long(list) {
 		return 0, 0, false, uverbs.ErrRequest
 	}
 	if s.used+max(len(list), 1) > len(s.array) {
@@ -45,9 +44,6 @@ func (s *segments) add(list []uverbs.Segment, one bool) (at uintptr, n int32, fu
 	}
 	first := s.used
 	for i := range list {
-		if len(list[i].Data) > math.MaxInt32 {
-			return 0, 0, false, uverbs.ErrRequest
-		}
 		if len(list[i].Data) > 0 {
 			s.array[s.used] = segment{address: uint64(addressOfBytes(list[i].Data)), length: uint32(len(list[i].Data)), lkey: list[i].LKey}
 			s.used++

@@ -75,11 +75,16 @@ func TestRequests(t *testing.T) {
 // before it are posted.
 func TestWrongRequests(t *testing.T) {
 	f := newFakes(t)
+	memory, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Munmap(memory)) }()
+	long := []uverbs.Segment{{Data: memory}, {Data: memory}}
 	q := f.pair(t, nil, 40)
 	out := make([]uverbs.Completion, 8)
 	fine := uverbs.SendRequest{ID: 1, Op: uverbs.OpSend}
 	for name, wrong := range map[string]uverbs.SendRequest{
 		"segments": {Op: uverbs.OpSend, Segments: make([]uverbs.Segment, 4)},
+		"length":   {Op: uverbs.OpSend, Segments: long},
 		"inline":   {Op: uverbs.OpSend, Flags: uverbs.FlagInline, Segments: []uverbs.Segment{{Data: make([]byte, 65)}}},
 		"opcode":   {Op: 200},
 		"library":  {Op: uverbs.OpRead, Flags: uverbs.FlagInline},
@@ -89,13 +94,15 @@ func TestWrongRequests(t *testing.T) {
 		require.Equal(t, 2, n, name)
 		require.Equal(t, 2, f.queue.Poll(out), name)
 	}
-	n, err := q.PostReceives([]uverbs.ReceiveRequest{{ID: 1}, {Segments: make([]uverbs.Segment, 4)}})
-	require.ErrorIs(t, err, uverbs.ErrRequest)
-	require.Equal(t, 1, n)
-	require.Equal(t, 1, f.queue.Poll(out))
+	for _, segments := range [][]uverbs.Segment{make([]uverbs.Segment, 4), long} {
+		n, err := q.PostReceives([]uverbs.ReceiveRequest{{ID: 1}, {Segments: segments}})
+		require.ErrorIs(t, err, uverbs.ErrRequest)
+		require.Equal(t, 1, n)
+		require.Equal(t, 1, f.queue.Poll(out))
+	}
 
 	t.Setenv("FAKE_NO_BAD", "1")
-	n, err = q.PostSends([]uverbs.SendRequest{fine, {Op: uverbs.OpRead, Flags: uverbs.FlagInline}})
+	n, err := q.PostSends([]uverbs.SendRequest{fine, {Op: uverbs.OpRead, Flags: uverbs.FlagInline}})
 	require.ErrorIs(t, err, uverbs.ErrAnswer)
 	require.Zero(t, n)
 }

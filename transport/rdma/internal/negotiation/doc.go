@@ -56,7 +56,8 @@
 //
 // The proof covers both records, and therefore a new nonce of each side. Through the records the
 // proof also covers both ranks, their incarnations, and the depths, credits, slots and features of both
-// sides. Package peering refuses a replayed request if it remembers the original.
+// sides. The source of each request numbers its requests with the same purpose to the same peer. The peer refuses a
+// replayed request by its number (package peering; errand.go in transport/rdma for side connections).
 //
 // # Keys
 //

@@ -78,7 +78,8 @@ type Record struct {
 	Source uint32
 	// Incarnation is the incarnation of the source.
 	Incarnation uint16
-	// Attempt is, in a request, the number of this attempt of the source to connect to this peer.
+	// Attempt is, in a request, the number of this attempt of the source to connect to this peer. The attempts with
+	// the same Purpose have consecutive numbers.
 	// In a reply, Attempt is the number of the latest attempt of the replying rank to connect to
 	// this peer. The replying rank has abandoned this attempt and all attempts before it.
 	Attempt uint16

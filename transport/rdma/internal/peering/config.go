@@ -39,8 +39,8 @@ type Config struct {
 	Absence time.Duration
 	// Supervised reports whether the launcher monitors the peer. Then the death of the peer
 	// causes the event Gone. If the host of a Supervised peer accepts requests that the peer does
-	// not answer, and the event Gone has not happened, then the peer was only stopped. Such a peer
-	// is not declared down.
+	// not answer, and the event Gone has not happened, the peer's process is assumed to be stopped
+	// (for example by SIGSTOP). Such a peer is not declared down.
 	Supervised bool
 	// Random is the source of the random part of pauses. It is used only during Step.
 	Random Random

@@ -52,7 +52,7 @@
 //     listens before it publishes its address. If a connection with the peer was in use, the peer
 //     is declared down after a few refused attempts.
 //   - If the host of a Supervised peer accepts TCP connections and the rank does not answer, the
-//     peer was stopped, and attempts continue. If the peer refuses TCP connections, or its host has
+//     peer is assumed to be stopped, and attempts continue. If the peer refuses TCP connections, or its host has
 //     accepted none of them, the limits above apply. The Contact of a Lost attempt distinguishes the
 //     cases. Time in which this side was stopped does not count towards Config.GiveUp, and TCP
 //     connections that were refused before the stop do not count towards Config.Absence. The machine

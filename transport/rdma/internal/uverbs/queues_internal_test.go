@@ -198,6 +198,38 @@ func TestRequestsThatNoDeviceHas(t *testing.T) {
 	}
 }
 
+// TestLongRequests checks that requests of 2 GiB and more are refused. Only 31 or 32 bits of their length would reach
+// the device.
+func TestLongRequests(t *testing.T) {
+	memory, err := unix.Mmap(-1, 0, 4<<30+8, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Munmap(memory)) }()
+	long := [][]Segment{{{Data: memory}}, {{Data: memory[:2<<30]}}, {{Data: memory[:1<<30]}, {Data: memory[:1<<30]}}}
+	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
+		t.Helper()
+		_, q := fakePair(t, c)
+		d, err := c.NewProtectionDomain()
+		require.NoError(t, err)
+		s, err := d.NewSharedReceiveQueue(3, 2)
+		require.NoError(t, err)
+		for _, segments := range long {
+			for _, op := range []Opcode{OpSend, OpWrite, OpRead} {
+				_, err = q.PostSends([]SendRequest{{Op: op, Segments: segments}})
+				require.ErrorIs(t, err, ErrRequest)
+			}
+			for _, post := range []func([]ReceiveRequest) (int, error){q.PostReceives, s.PostReceives} {
+				_, err = post([]ReceiveRequest{{Segments: segments}})
+				require.ErrorIs(t, err, ErrRequest)
+			}
+		}
+		most := []Segment{{Data: memory[:2<<30-1]}}
+		_, err = q.PostSends([]SendRequest{{Op: OpSend, Segments: most}, {Op: OpWrite, Segments: most}, {Op: OpRead, Segments: most}})
+		require.NoError(t, err)
+		_, err = q.PostReceives([]ReceiveRequest{{Segments: most}})
+		require.NoError(t, err)
+	})
+}
+
 // TestDoorbellFails checks that PostSends counts a request as posted if only the doorbell fails, and that it
 // returns the error of the doorbell.
 func TestDoorbellFails(t *testing.T) {

@@ -1,5 +1,7 @@
 package uverbs
 
+import "math"
+
 // Opcode is the kind of a request to a send queue (enum ibv_wr_opcode).
 type Opcode uint8
 
@@ -112,6 +114,10 @@ type Completion struct {
 	Op           Completed
 	HasImmediate bool
 }
+
+// Long reports whether the segments of a request are together longer than 2 GiB - 1 byte. The length of a segment has
+// 32 bits, some devices take a length of 0 for 2 GiB, and siw adds the lengths in an int (siw_check_sgl_tx).
+func Long(segments []Segment) bool { return total(segments) > math.MaxInt32 }
 
 // total is the length of all segments.
 func total(segments []Segment) int {

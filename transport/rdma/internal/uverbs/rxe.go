@@ -259,8 +259,11 @@ func bigEndian(v uint32) uint32 {
 }
 
 // rxeStore writes the non-empty segments to an element and returns their number. It returns -1 if
-// there are more than limit non-empty segments.
+// there are more than limit non-empty segments, or if the segments are too long.
 func rxeStore(to []byte, from []Segment, limit int) int {
+	if Long(from) {
+		return -1
+	}
 	n := 0
 	for i := range from {
 		if len(from[i].Data) == 0 {

@@ -217,8 +217,11 @@ func (q *siwSends) fill(e *siwSend, r *SendRequest) (uint32, error) {
 }
 
 // siwStore writes the non-empty segments to an entry and returns their number. It returns -1 if
-// there are more than limit non-empty segments.
+// there are more than limit non-empty segments, or if the segments are too long.
 func siwStore(to *[siwMaxSegments]siwSegment, from []Segment, limit int) int {
+	if Long(from) {
+		return -1
+	}
 	n := 0
 	for i := range from {
 		if len(from[i].Data) == 0 {

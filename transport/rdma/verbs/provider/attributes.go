@@ -63,7 +63,8 @@ type Attributes struct {
 	// supports OpFetchAdd, OpCompareSwap and AccessRemoteAtomic.
 	ImmediateData, Atomics bool
 
-	// MaxMessage bounds the length of a Send, MaxRDMA the length of a Read or Write.
+	// MaxMessage bounds the length of a Send and the total length of the segments of a receive. MaxRDMA bounds
+	// the length of a Read or Write.
 	MaxMessage, MaxRDMA int
 	// MaxRequests and MaxReceives bound the requests and the receives that one endpoint may
 	// have posted.

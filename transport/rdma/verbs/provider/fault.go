@@ -7,7 +7,7 @@ import (
 
 // Fault is a return code of the manual pages. A Fault is an error. errors.Is finds in it the errno
 // that librdmacm would set for this error (rdma_connect(3), RETURN VALUE).
-type Fault uint8 //nolint:errname // a return code with the pages' names, of which the constants are the errors
+type Fault uint8 //nolint:errname // named like the return code of the pages; its constants are the errors
 
 // The faults. Their names follow the manual pages: DAT_INVALID_STATE is ErrInvalidState.
 const (

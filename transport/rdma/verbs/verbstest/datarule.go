@@ -42,7 +42,7 @@ var dataRules = []statement{
 		w.Op, w.Segments = verbs.OpRead, nil
 		r.is("read", m.active.Post(&w), verbs.ErrInvalidParameter)
 	}},
-	{0, "reads_and_writes_keep_the_order_of_posting", testOrder},
+	{0, "reads_and_fenced_sends_keep_the_order_of_posting", testOrder},
 	{0, "unsignalled_requests_complete_in_silence", func(r *rig) {
 		m := r.connected()
 		attributes := r.a.attributes()
