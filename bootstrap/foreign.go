@@ -30,8 +30,8 @@ type Foreign struct {
 // MPICH's mpiexec, srun --mpi=pmi2 and flux run. The entry for Slurm's srun has variables of a job step,
 // because a batch script, which is one process, has only the variables of the job. Two entries have the name
 // "mpiexec". The first of them is for a process that has not inherited the connection of mpiexec. The second is
-// for an mpiexec that sends rank and size only over a connection to PMI_PORT, and has the variables of the local
-// rank and the local size instead. The last entries are for the platforms that start containers. job
+// for an mpiexec that sends rank and size only over a connection to PMI_PORT: the variables of this entry are those
+// of the local rank and the local size. The last entries are for the platforms that start containers. job
 // lists variables whose values, taken together, identify the job among the user's jobs.
 var foreign = []struct {
 	launcher, rank, size, local string

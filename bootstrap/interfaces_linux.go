@@ -94,10 +94,11 @@ func ownAddresses() ([]ownAddress, error) {
 // ranks are on this machine. In this case, wish is ignored, and the result is one loopback address if the
 // machine has one.
 func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, error) {
+	networks := Networks(wish)
 	var far, near []netip.Addr
 	for _, a := range all {
 		switch {
-		case a.otherwise || wish != "" && !here && !wanted(a, wish):
+		case a.otherwise || wish != "" && !here && !wanted(a, networks):
 		case a.loopback:
 			near = append(near, a.ip)
 		default:
@@ -120,18 +121,15 @@ func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, e
 	return far[:min(len(far), pointAddressesMax)], nil
 }
 
-// wanted reports whether an address belongs to a list of networks, addresses and interfaces.
+// wanted reports whether an address belongs to a list of networks, addresses and interfaces, as Networks returns it.
 func wanted(a ownAddress, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(part string) bool {
 		part = strings.TrimSpace(part)
 		if p, err := netip.ParsePrefix(part); err == nil {
-			if p.Addr().Is4In6() { // the IPv6 form of an IPv4 network, which contains no address for Contains
-				p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96) // invalid, and without addresses, below 96 bits
-			}
 			return p.Contains(a.ip)
 		}
 		if ip, err := netip.ParseAddr(part); err == nil {
-			return ip.Unmap() == a.ip
+			return ip == a.ip
 		}
 		index, err := os.ReadFile("/sys/class/net/" + strings.ReplaceAll(part, "/", "") + "/ifindex")
 		return err == nil && strings.TrimSpace(string(index)) == strconv.Itoa(a.link)

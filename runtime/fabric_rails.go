@@ -47,7 +47,7 @@ func (f *rdmaFabric) rails(oneHost bool, localRank int, c iwarp.Config) (rails [
 		a, _ := host.Adapter(device) // if there is none, Open fails and lists the existing adapters
 		rails = append(rails, rdma.Rail{Provider: f.adapters(), Interface: device, Fabric: a.Fabric})
 	}
-	wish := os.Getenv(bootstrap.EnvNet)
+	wish := bootstrap.Networks(os.Getenv(bootstrap.EnvNet))
 	asked := wish != ""
 	if wish == "" && oneHost {
 		wish = "127.0.0.1,::1"

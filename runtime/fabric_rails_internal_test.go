@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
 // TestRailsOfACard parses the locations of the adapters (rails) in a card, with TCP as the last
@@ -58,6 +59,18 @@ func TestRailsInACardKeepTheirNumbers(t *testing.T) {
 		require.NoError(t, err)
 		fit := min(adapters, (bootstrap.DataBytesMax-1)/(railBytes+len("ib-fe80000000000000")))
 		require.Equal(t, append(all[:fit:fit], tcp), got, "%d adapters", adapters)
+	}
+}
+
+// TestNetworkInIPv6Form sets GORUN_NET to the IPv6 form of an IPv4 network. The rank must use its address there.
+func TestNetworkInIPv6Form(t *testing.T) {
+	t.Setenv(bootstrap.EnvRDMADevice, deviceNone)
+	for _, networks := range []string{"nosuch0, ::ffff:127.0.0.0/104", "::ffff:127.0.0.1"} {
+		t.Setenv(bootstrap.EnvNet, networks)
+		rails, _, err := new(rdmaFabric).rails(false, 0, iwarp.Config{})
+		require.NoError(t, err, networks)
+		require.Len(t, rails, 1)
+		require.Equal(t, "127.0.0.1", rails[0].Interface)
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 
 // branches holds the commands by which an agent starts the agents below it in the tree of hosts. The standard
 // streams of a command carry the link between the launcher and the agent that the command starts. The agent on
-// this host passes the bytes of these streams on. Of its own, it sends to the agents below only the frames for all
-// ranks, and with -copy, gorun and the files.
+// this host passes the bytes of these streams on. The agent itself sends to the agents below only the frames
+// for all ranks and, with -copy, gorun and the files.
 type branches struct {
 	conn    *link.Conn
 	starts  chan func()

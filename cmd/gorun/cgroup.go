@@ -27,7 +27,7 @@ func newCgroup(id string) (*ownCgroup, error) {
 	// To move a process into a child cgroup, gorun needs write permission for the file cgroup.procs of the
 	// common ancestor (cgroups(7), "Delegation").
 	if err := unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK); err != nil {
-		return nil, fmt.Errorf("cgroup %s is not ours: %w", parent, err)
+		return nil, fmt.Errorf("gorun cannot move processes in cgroup %s: %w", parent, err)
 	}
 	return &ownCgroup{dir: filepath.Join(parent, "gorun-"+id)}, nil
 }

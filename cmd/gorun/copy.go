@@ -68,7 +68,7 @@ func packedGorun() (text, hash []byte, err error) {
 func install(in *bufio.Reader, out io.Writer, hash []byte) error {
 	packed, own, err := packedGorun()
 	if err == nil && hash != nil && !bytes.Equal(own, hash) {
-		err = errors.New("the gorun of this host is another one")
+		err = errors.New("the gorun of this host differs from the launcher's")
 	}
 	if err != nil {
 		return fmt.Errorf("gorun cannot be copied: %w", err)
@@ -94,7 +94,7 @@ func loaderRemedy(path string) string {
 	if loader == "" {
 		return ""
 	}
-	return "; this gorun is linked with the C library and needs its " + loader + " there: one that is built with CGO_ENABLED=0 needs nothing"
+	return "; this gorun is linked with the C library and needs its " + loader + " there: one that is built with CGO_ENABLED=0 needs no loader"
 }
 
 // loaderOf returns the path of the dynamic loader that an executable needs. It returns "" if the executable needs no

@@ -25,6 +25,16 @@ func awaitStopped(t *testing.T, pid string) {
 	}, limit, 1)
 }
 
+// awaitContinued waits until a process is not stopped.
+func awaitContinued(t *testing.T, pid string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		require.NoError(t, err)
+		return !bytes.Contains(stat, []byte(") T "))
+	}, limit, 1)
+}
+
 // At the end of a job a stopped rank is continued, so that it handles SIGTERM and need not be
 // killed after the grace period.
 func TestStoppedRanksEndWithTheJob(t *testing.T) {

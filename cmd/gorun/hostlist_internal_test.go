@@ -252,3 +252,15 @@ func TestOptionsOfHosts(t *testing.T) {
 		require.ErrorContains(t, err, want, line)
 	}
 }
+
+// This machine is recognized by its name in upper or lower case.
+func TestThisMachineByName(t *testing.T) {
+	own, err := os.Hostname()
+	require.NoError(t, err)
+	for _, name := range []string{"localhost", "LocalHost", "127.0.0.1", "::1", own, strings.ToUpper(own), strings.ToLower(own)} {
+		require.True(t, isThisMachine(name), name)
+	}
+	for _, name := range []string{"", "localhos", "user@localhost", "x" + own} {
+		require.False(t, isThisMachine(name), name)
+	}
+}

@@ -25,7 +25,7 @@ Shows what the ranks of a job are doing, in at most 40 lines: a sentence that sa
 rank waits for, at which line of the program, and for which rank; then the ranks, grouped by
 what they do. The gorun of the job must run on this machine and belong to this user (root can
 also show the job of another user, by its full name). JOB is the name of the job, which
-gorun -v prints, or the beginning of the name. It is not needed if this user has only one job.
+gorun -v prints, or the beginning of the name. JOB is not needed if this user has only one job.
 
 flags:
   -json   print the whole report as JSON, with the counters of each rank
@@ -38,14 +38,14 @@ flags:
           finished (it has left the program's function), stopped (by a signal), debugged (stopped
           by a debugger), kernel (it waits in the kernel), and silent (it does not answer).
           On a terminal the table stays in place, under the sentence, and has keys:
-            arrows, page, home, end   move the selection, and what is seen to the sides
+            arrows, page, home, end   move the selection, or scroll the table sideways
             r s m b w u               sort by rank, state, messages, bytes, waiting,
                                       unexpected; again: in reverse order
             enter                     the last operations of the selected rank, until Esc
             q, Esc, Ctrl-C            end
           The last table stays on the terminal. There are no colors if NO_COLOR is set. If the
           output is no terminal (or with TERM=dumb), each table is printed below the one before;
-          of more than 30 ranks, it has those that wait most. With -json, each report is a line.
+          with more than 30 ranks, it has the 30 that wait most. With -json, each report is a line.
   -last RANK
           the last operations of this rank, up to 256 on messages and 256 of libraries (such as
           collective operations), the newest last: since when each is in its state, the peer or

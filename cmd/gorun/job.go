@@ -296,10 +296,10 @@ func (j *job) conclude() (int, error) {
 	return code, nil
 }
 
-// drain waits for the output of the ranks to be written. A slow reader may take any time, but an interrupt
-// ends the wait, and is a failure of the job because output is lost. The interrupt may also have come while the last
-// rank ended. Therefore drain waits for a short time after the interrupt before it ends the wait. It reports whether
-// all output was written.
+// drain waits for the output of the ranks to be written. A slow reader may take any time, but an interrupt (SIGINT,
+// SIGTERM or SIGHUP) ends the wait, and is a failure of the job because output is lost. The interrupt may also have
+// come while the last rank ended. Therefore drain waits for a short time after the interrupt before it ends the wait.
+// It reports whether all output was written.
 func (j *job) drain() bool {
 	done := make(chan struct{})
 	go func() {
@@ -311,7 +311,11 @@ func (j *job) drain() bool {
 		case <-done:
 			return true
 		case sig := <-j.sigs:
-			if s, ok := sig.(syscall.Signal); ok && (s == unix.SIGINT || s == unix.SIGTERM) {
+			s, _ := sig.(syscall.Signal)
+			switch s {
+			case unix.SIGTSTP, unix.SIGCONT:
+				j.signaled(s)
+			case unix.SIGINT, unix.SIGTERM, unix.SIGHUP:
 				select {
 				case <-done:
 					return true
@@ -324,6 +328,7 @@ func (j *job) drain() bool {
 					complain("%s", how)
 				}
 				return false
+			default:
 			}
 		}
 	}

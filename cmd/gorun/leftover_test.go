@@ -46,7 +46,7 @@ func TestCgroups(t *testing.T) {
 	if noCgroup == "" {
 		return
 	}
-	require.Regexp(t, "cgroup .* is not ours: |no cgroup v2|no writable cgroup v2 ", noCgroup)
+	require.Regexp(t, "gorun cannot move processes in cgroup .*: |no cgroup v2|no writable cgroup v2 ", noCgroup)
 	t.Skip(noCgroup)
 }
 

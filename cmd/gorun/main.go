@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux"
@@ -19,8 +20,29 @@ func main() {
 	os.Exit(run(args))
 }
 
+// anchorTemporary makes a relative TMPDIR absolute, because gorun, the go command, the watchdog and the ranks have
+// different working directories.
+func anchorTemporary() {
+	if dir := os.Getenv("TMPDIR"); dir != "" {
+		_ = os.Setenv("TMPDIR", anchored(dir)) // a value of the environment is always valid
+	}
+}
+
+// anchored returns the absolute form of a relative path. It returns any other path unchanged, also "", and a relative
+// path if the working directory was removed.
+func anchored(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
+}
+
 // run executes the command line and returns the exit code.
 func run(args []string) int {
+	anchorTemporary()
 	scratch, inside := "", len(args) > 1 && args[0] == insideCommand
 	if inside {
 		scratch, args = args[1], args[2:]
@@ -28,7 +50,7 @@ func run(args []string) int {
 	}
 	if len(args) > 0 && args[0] == agentCommand {
 		if len(args) > 1 {
-			scratch = args[1]
+			scratch = anchored(args[1]) // installScript makes a relative path if TMPDIR is relative on this host
 		}
 		return runAgent(scratch, inside)
 	}

@@ -48,34 +48,16 @@ func setRsh(o *options, _ *app, v string) (err error) {
 const interfaceBytesMax = 15
 
 func setNet(o *options, _ *app, v string) error {
-	parts := strings.Split(v, ",")
-	for i, part := range parts {
+	for part := range strings.SplitSeq(v, ",") {
 		if !namesNetwork(part) {
 			return errors.New("want networks such as 10.1.0.0/16 or fd00::/8, addresses such as 10.1.0.7, or names of interfaces such as eth0, separated by commas")
 		}
-		var err error
-		if parts[i], err = unmapped(part); err != nil {
-			return err
+		if p, err := netip.ParsePrefix(bootstrap.Networks(part)); err == nil && p.Addr().Is4In6() {
+			return fmt.Errorf("%s: an IPv4 network in IPv6 form has a prefix of 96 to 128 bits", part)
 		}
 	}
-	o.net = strings.Join(parts, ",")
+	o.net = bootstrap.Networks(v)
 	return nil
-}
-
-// unmapped returns a part of -net in the form that the hosts compare with their addresses. An IPv4 network or address
-// in IPv6 form, such as ::ffff:10.1.0.0/112, gets the form of IPv4. All other parts remain unchanged.
-func unmapped(part string) (string, error) {
-	const before = 96 // bits of the IPv6 form before the IPv4 address
-	if p, err := netip.ParsePrefix(part); err == nil && p.Addr().Is4In6() {
-		if p.Bits() < before {
-			return "", fmt.Errorf("%s: an IPv4 network in IPv6 form has a prefix of %d to 128 bits", part, before)
-		}
-		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-before).String(), nil
-	}
-	if a, err := netip.ParseAddr(part); err == nil && a.Is4In6() {
-		return a.Unmap().String(), nil
-	}
-	return part, nil
 }
 
 // namesNetwork reports whether a text can be a network, an address or the name of an interface. Each host

@@ -193,20 +193,28 @@ func TestGrandchildHoldingTheOutputDoesNotHang(t *testing.T) {
 	}
 }
 
+// unread starts a job whose output nobody reads. It returns gorun, after all ranks have exited with the code exit, and
+// the reading end of gorun's standard output.
+func unread(t *testing.T, env []string, exit string) (*run, *os.File) {
+	t.Helper()
+	// The output of a rank fits in its pipe. The output of all ranks does not fit in the pipe of the reader.
+	r := command(t, env, "-np", "3", "-on-failure", "continue", "sh", "-c", "head -c 60001 /dev/zero; echo reason >&2; exit "+exit)
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	r.Stdout = write
+	require.NoError(t, r.Start())
+	require.NoError(t, write.Close())
+	_, err = readFull(read, make([]byte, 1))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(descendants(t, r.Process.Pid, "head -c")) == 0 }, limit, time.Millisecond)
+	return r, read
+}
+
 // If an interrupt ends the wait for a reader of gorun's output, the job has failed, because output is lost. The
 // failure of a rank before the interrupt determines the exit code.
 func TestInterruptBeforeAllOutputIsWritten(t *testing.T) {
 	for exit, code := range map[string]int{"0": 143, "3": 3} {
-		// The output of a rank fits in its pipe. The output of all ranks does not fit in the pipe of the reader.
-		r := command(t, nil, "-np", "3", "-on-failure", "continue", "sh", "-c", "head -c 60001 /dev/zero; echo reason >&2; exit "+exit)
-		read, write, err := os.Pipe()
-		require.NoError(t, err)
-		r.Stdout = write
-		require.NoError(t, r.Start())
-		require.NoError(t, write.Close())
-		_, err = readFull(read, make([]byte, 1))
-		require.NoError(t, err)
-		require.Eventually(t, func() bool { return len(descendants(t, r.Process.Pid, "head -c")) == 0 }, limit, time.Millisecond)
+		r, read := unread(t, nil, exit)
 		// The first signal may arrive before gorun knows that all ranks have ended.
 		require.Equal(t, code, r.waitSignaling(t, unix.SIGTERM), r.err.String())
 		require.NoError(t, read.Close())
@@ -216,6 +224,27 @@ func TestInterruptBeforeAllOutputIsWritten(t *testing.T) {
 			require.Contains(t, r.err.String(), "exited with code 3")
 		}
 		require.Contains(t, r.err.String(), "interrupted by SIGTERM before all output was written")
+	}
+}
+
+// Ctrl-Z stops gorun also while it waits for a reader of its output, because the shell waits until all processes of a
+// pipeline are stopped. SIGHUP ends the wait.
+func TestStopBeforeAllOutputIsWritten(t *testing.T) {
+	for _, contain := range contains {
+		r, read := unread(t, []string{"GORUN_CONTAIN=" + contain}, "0")
+		for range 3 { // gorun may not know yet that all ranks have ended when the first signal arrives
+			require.NoError(t, r.Process.Signal(unix.SIGTSTP))
+			awaitStopped(t, itoa(r.Process.Pid))
+			require.NoError(t, r.Process.Signal(unix.SIGCONT))
+			// The next SIGTSTP would discard a SIGCONT that gorun has not passed on yet.
+			for _, pid := range children(t, r.Process.Pid, "-gorun-inside") {
+				awaitContinued(t, itoa(pid))
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.Equal(t, 129, r.waitSignaling(t, unix.SIGHUP), r.err.String())
+		require.NoError(t, read.Close())
+		require.Contains(t, r.err.String(), "interrupted by SIGHUP before all output was written")
 	}
 }
 

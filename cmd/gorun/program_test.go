@@ -115,15 +115,15 @@ func TestSeveralProgramsShareAWorld(t *testing.T) {
 // Ranks get their identity in variables. The flags -x and -wdir have effect. Variables of an outer gorun
 // are replaced.
 func TestEnvironmentOfRanks(t *testing.T) {
-	r := command(t, []string{"GORUN_RANK=77", "GORUN_FDS=1,2,3", "GORUN_DEBUG=1", "OLD=old", "GOMAXPROCS="},
+	r := command(t, []string{"GORUN_RANK=77", "GORUN_FDS=1,2,3", "GORUN_SPARE=1", "GORUN_DEBUG=1", "OLD=old", "GOMAXPROCS="},
 		"-np", "2", "-x", "NEW=a=b", "-x", "OLD=new", "-x", "HOME", "-wdir", "/", "sh", "-c",
-		`echo $GORUN_RANK $GORUN_SIZE $GORUN_LOCAL_RANK $GORUN_LOCAL_SIZE $GORUN_NODE_RANK $GORUN_NODES $GORUN_FDS $NEW $OLD $HOME $PWD $GORUN_DEBUG`)
+		`echo $GORUN_RANK $GORUN_SIZE $GORUN_LOCAL_RANK $GORUN_LOCAL_SIZE $GORUN_NODE_RANK $GORUN_NODES $GORUN_FDS $NEW $OLD $HOME $PWD $GORUN_DEBUG spare$GORUN_SPARE`)
 	require.NoError(t, r.Start())
 	require.Zero(t, r.wait(t), r.err.String())
 	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
 	home := os.Getenv("HOME")
 	require.ElementsMatch(t, []string{
-		"0 2 0 2 0 1 3,4,5 a=b new " + home + " / 1", "1 2 1 2 0 1 3,4,5 a=b new " + home + " / 1",
+		"0 2 0 2 0 1 3,4,5 a=b new " + home + " / 1 spare", "1 2 1 2 0 1 3,4,5 a=b new " + home + " / 1 spare",
 	}, lines)
 }
 

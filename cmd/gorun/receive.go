@@ -169,7 +169,7 @@ func (b *inbox) pass(to []int, k link.Kind, body []byte) {
 // unpack decompresses a file, writes it and checks its hash.
 func (b *inbox) unpack(r io.Reader, name string, hash []byte) error {
 	if b.dir == "" {
-		return errors.New("-copy: gorun was not copied to this host, and takes no programs")
+		return errors.New("-copy: gorun was not copied to this host, and therefore stores no programs here")
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return fmt.Errorf("-copy: %w", err)

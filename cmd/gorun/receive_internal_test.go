@@ -97,7 +97,7 @@ func TestFilesArriveWhole(t *testing.T) {
 		dir, want string
 	}{
 		"other contents": {sent(t, content[1:], hash[:]), t.TempDir(), "has other contents than were sent"},
-		"no directory":   {whole, "", "takes no programs"},
+		"no directory":   {whole, "", "stores no programs"},
 		"a bad one":      {whole, os.DevNull, "-copy: mkdir " + os.DevNull},
 		"garbage":        {garbage, t.TempDir(), "-copy: "},
 	} {

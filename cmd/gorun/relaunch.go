@@ -54,7 +54,7 @@ func relaunch(args []string, scratch string) (int, error) {
 		return exitCode(err), err
 	}
 	if status.Signaled() {
-		complain("the job's own gorun was killed by %s", signalName(status.Signal()))
+		complain("the gorun that ran the job was killed by %s", signalName(status.Signal()))
 		return exitSignalOffset + int(status.Signal()), nil
 	}
 	return status.ExitStatus(), nil

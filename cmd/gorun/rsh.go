@@ -114,13 +114,13 @@ func shellLine(words []string) string {
 }
 
 // isThisMachine reports whether a name is a name of this machine, for which rsh is not needed. It compares
-// names and does not resolve them.
+// names, which may be in upper or lower case (RFC 4343), and does not resolve them.
 func isThisMachine(name string) bool {
-	if name == "localhost" || name == "127.0.0.1" || name == "::1" {
+	if strings.EqualFold(name, "localhost") || name == "127.0.0.1" || name == "::1" {
 		return true
 	}
 	own, err := os.Hostname()
-	return err == nil && name == own
+	return err == nil && strings.EqualFold(name, own)
 }
 
 // hostVariables are variables that describe the machine or the login on it. They are not

@@ -120,9 +120,9 @@ func (s *spawner) unshare() error {
 }
 
 // rankEnviron returns the part of an environment that ranks inherit. It leaves out the variables with the
-// identity of a rank, which this process has if it is a rank itself.
+// identity of a rank, which this process has if it is a rank or a spare itself.
 func rankEnviron(own []string) []string {
-	identity := append(bootstrap.Job{}.Environ(), bootstrap.EnvFDs+"=", envAgent+"=")
+	identity := append(bootstrap.Job{}.Environ(), bootstrap.EnvFDs+"=", bootstrap.EnvSpare+"=", envAgent+"=")
 	env := make([]string, 0, len(own)+8)
 	for _, v := range own {
 		name, _, _ := strings.Cut(v, "=")

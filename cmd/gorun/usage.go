@@ -85,7 +85,7 @@ exit code: that of the first rank that failed (128+n for signal n), else 0;
   86 deadlock, 124 timeout, 125 error of gorun (flags, build, start) or lost host, 126 the
   program cannot be executed, 127 it was not found.
 
-signals: INT and TERM are passed to the ranks, which are killed after -grace; a
+signals: INT, TERM and HUP are passed to the ranks, which are killed after -grace; a
   second INT kills at once. Each QUIT (Ctrl-\) prints the operation that blocks
   each rank; two within a second end the ranks with the stacks of all their
   goroutines. Two QUIT within a second to the process of one rank end that rank

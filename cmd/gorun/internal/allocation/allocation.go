@@ -51,9 +51,9 @@ func Command(remote []string, group string) []string {
 var errUnset = errors.New("is not set")
 
 // Find returns the allocation that the environment describes, or nil if it describes none. getenv
-// returns "" for a variable that is not set. The variables of Slurm take precedence over those of a
-// container platform, and these over the variables by which a launcher of MPI finds a file with hosts. Those
-// of Flux come last. If none of these variables is set, but JOB_COMPLETION_INDEX is, Find returns an error.
+// returns "" for a variable that is not set. Find looks for the variables of Slurm first, then for those
+// of a container platform, then for those by which a launcher of MPI finds a file with hosts, and last for
+// those of Flux. If none of these variables is set, but JOB_COMPLETION_INDEX is, Find returns an error.
 func Find(getenv func(string) string) (*Allocation, error) {
 	for _, find := range []func(func(string) string) (*Allocation, error){slurm, pods, hostFile, flux, indexed} {
 		if a, err := find(getenv); a != nil || err != nil {

@@ -88,7 +88,7 @@ func Serve(in io.Reader, out io.Writer, m *Machine, version, network string) (er
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
-			return fmt.Errorf("what is asked for: %w", err)
+			return fmt.Errorf("the request: %w", err)
 		}
 		var a reply
 		if q.Clock {
