@@ -62,9 +62,11 @@ func run(w *runtime.World) error {
 			return err
 		}
 	}
-	ends := make(chan bool, w.Size())
+	ends := make(chan int, w.Size())
 	if w.Rank() == 0 {
-		if _, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) { ending(c, s, ends) }), "ending"); err != nil {
+		if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
+			return &ending{s: s, ends: ends, over: make(map[int]bool)}
+		}), "ending"); err != nil {
 			return err
 		}
 	}
@@ -77,7 +79,7 @@ func run(w *runtime.World) error {
 			options.Crash()
 		}
 	}
-	s.Root.Send(s.PID(0, "ending"), true)
+	s.Root.Send(s.PID(0, "ending"), w.Rank())
 	if w.Rank() > 0 {
 		return nil
 	}
@@ -85,7 +87,7 @@ func run(w *runtime.World) error {
 }
 
 // report waits until every rank is done or lost, and prints the sum of the counters.
-func report(w *runtime.World, store *client, ends <-chan bool) error {
+func report(w *runtime.World, store *client, ends <-chan int) error {
 	for range w.Size() {
 		<-ends
 	}
@@ -104,20 +106,36 @@ func report(w *runtime.World, store *client, ends <-chan bool) error {
 	return nil
 }
 
-// ending is the receive function of the actor that sends a value to the channel ends for each rank that is
-// done or lost. A rank sends the message true to this actor when the rank is done. If a shard terminates,
-// its rank was lost.
-func ending(c actor.Context, s *actors.System, ends chan<- bool) {
+// ending is the actor that sends each rank to the channel ends, once, when the rank is done or lost. A rank sends its
+// number to this actor when the rank is done. If a shard terminates, its rank was lost.
+type ending struct {
+	s    *actors.System
+	ends chan<- int
+	over map[int]bool // the ranks that were sent to ends
+}
+
+// Receive implements actor.Actor.
+func (e *ending) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		for rank := range s.Size() {
-			c.Watch(s.PID(rank, shardName(rank)))
+		for rank := range e.s.Size() {
+			c.Watch(e.s.PID(rank, shardName(rank)))
 		}
-	case bool:
-		ends <- m
+	case int:
+		e.end(m)
 	case *actor.Terminated:
 		fmt.Println(m.Who.Address, "is lost")
-		ends <- false
+		if rank, ok := e.s.RankOf(m.Who); ok {
+			e.end(rank)
+		}
+	}
+}
+
+// end records that a rank is done or lost. A rank that is done may be lost afterwards.
+func (e *ending) end(rank int) {
+	if !e.over[rank] {
+		e.over[rank] = true
+		e.ends <- rank
 	}
 }
 

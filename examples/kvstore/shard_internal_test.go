@@ -15,3 +15,15 @@ func TestChangeOfALostPrimary(t *testing.T) {
 	}
 	require.Equal(t, outcome{3, 3}, h.apply(&change{Client: 3, Number: 3, Key: "key", Add: 1}))
 }
+
+// TestRankEndsOnce checks that a rank counts once if it is lost after it was done.
+func TestRankEndsOnce(t *testing.T) {
+	ends := make(chan int, 3)
+	e := &ending{ends: ends, over: map[int]bool{}}
+	for _, rank := range []int{1, 1, 0} {
+		e.end(rank)
+	}
+	require.Len(t, ends, 2)
+	require.Equal(t, 1, <-ends)
+	require.Equal(t, 0, <-ends)
+}

@@ -78,8 +78,9 @@ func (k *worker) Receive(c actor.Context) {
 		k.compute(c)
 	case *actor.Terminated:
 		k.others = slices.DeleteFunc(k.others, m.Who.Equal)
-		// The master distributes the lines that are missing when it learns of the loss. The thief may have
-		// stolen some of them from this worker after that, by a steal that arrived late.
+		// When the master learns of the loss, it distributes the missing lines. If this worker learns of the
+		// loss later, it may still give such lines to a steal of the lost worker. So it takes back all lines
+		// that it has given to the lost worker.
 		k.lines = append(k.lines, k.given[m.Who.String()]...)
 		delete(k.given, m.Who.String())
 		if len(k.lines) > 0 {

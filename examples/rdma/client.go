@@ -19,7 +19,7 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	// address of packets to the peer.
 	probe, err := net.Dial("udp", to.String())
 	if err != nil {
-		return fmt.Errorf("no way to %v: %w", to, err)
+		return fmt.Errorf("no route to %v: %w", to, err)
 	}
 	from := netip.MustParseAddrPort(probe.LocalAddr().String()).Addr().Unmap()
 	_ = probe.Close() // nothing was sent

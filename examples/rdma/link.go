@@ -129,7 +129,7 @@ func explain(e *verbs.Event) error {
 	case e.Type == verbs.EventTimedOut:
 		words = "connected, but no answer: another program's port, or a busy server?"
 	case e.Type == verbs.EventNonPeerRejected:
-		words = "what listens there is no RDMA server, or turns us away"
+		words = "what listens there is no RDMA server, or rejects the connection"
 	default:
 		words = "the connection ended: " + e.Type.String()
 	}

@@ -51,7 +51,7 @@ func main() {
 	flag.StringVar(&o.listen, "listen", "", "be a server at this `address:port`, port 0 for any free one")
 	flag.StringVar(&o.connect, "connect", "", "be a client of the server at this `address:port`")
 	flag.IntVar(&o.count, "count", 10, "`number` of rounds of a client")
-	flag.IntVar(&o.size, "size", 64, "`bytes` that a client has read and written in each round")
+	flag.IntVar(&o.size, "size", 64, "number of `bytes` that the server reads and writes in each round of a client")
 	flag.DurationVar(&o.timeout, "timeout", 10*time.Second, "how `long` a client tries to connect")
 	flag.BoolVar(&o.verbose, "v", false, "print every round")
 	flag.Parse()

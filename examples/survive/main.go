@@ -24,7 +24,7 @@ import (
 var (
 	limit = options.Int("n", 2_000_000, 1, "count the primes below this `number`")
 	parts = options.Int("parts", 200, 1, "`number` of ranges")
-	kills = options.Int("kill", 0, 0, "`number` of ranks that are killed, one after the other, each when the farm has answered it (default: none)")
+	kills = options.Int("kill", 0, 0, "`number` of ranks that are killed, one after the other, each after it has counted a range (default: none)")
 )
 
 func main() {
@@ -67,7 +67,7 @@ func work(w *runtime.World, s *actors.System) error {
 		v, err := s.Root.RequestFuture(farm, done, askTime).Result()
 		next, ok := v.(task)
 		if !ok {
-			return lost(w, fmt.Errorf("the farm does not answer: %v, %w", v, err))
+			return lost(w, refused(v, err))
 		}
 		done = count{next.Part, primes(next.From, next.To)} // if no range is left, From and To are 0
 		if w.Generation() < *kills && w.Rank() == (w.Generation()+w.Size()-1)%w.Size() {
@@ -81,6 +81,15 @@ func work(w *runtime.World, s *actors.System) error {
 			return nil
 		}
 	}
+}
+
+// refused returns the error for a request to which the answer is not a task. err is the error of the request. If it is
+// nil, the answer is the text of the farm's own error.
+func refused(answer any, err error) error {
+	if err == nil {
+		err = fmt.Errorf("%v", answer)
+	}
+	return fmt.Errorf("the farm gives no range: %w", err)
 }
 
 // lost is called with the error why if the farm has not answered or could not save its counts. In most cases,

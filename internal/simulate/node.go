@@ -125,12 +125,24 @@ func (d *node) markDown(peer int, cause error) {
 func (d *node) Close() error {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
+	requests := d.requests
+	if err := d.leave(); err != nil {
+		return err
+	}
+	for _, op := range requests {
+		op.end(op.issuer.failure(op.name, d.rank, transport.ErrClosed))
+	}
+	return nil
+}
+
+// leave does the common work of Close and Abandon. Of any number of calls of both, only the first succeeds.
+func (d *node) leave() error {
 	if d.closed {
-		return transport.ErrClosed
+		return d.failure("close", -1, transport.ErrClosed)
 	}
 	d.closed = true
-	for _, op := range d.requests {
-		op.end(transport.ErrClosed)
+	for _, op := range d.operations {
+		op.done = true // so that it accesses no memory any more
 	}
 	d.requests, d.operations = nil, nil
 	clear(d.exposed)
@@ -151,12 +163,10 @@ var errLeft = errors.New("connection reset by the peer")
 func (d *node) Abandon() error {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
-	d.closed, d.abandoned = true, true
-	for _, op := range d.operations {
-		op.done = true
+	if err := d.leave(); err != nil {
+		return err
 	}
-	d.requests, d.operations = nil, nil
-	clear(d.exposed)
+	d.abandoned = true
 	if !d.dead {
 		d.vanish(errLeft, noticed, false)
 	}

@@ -32,6 +32,8 @@ func (op *operation) reach(p *pair) {
 	net := p.from.net
 	switch {
 	case op.done || p.to.dead || p.to.abandoned: // the loss of the peer will end the operation
+	case p.to.closed:
+		op.end(op.issuer.failure(op.name, op.peer, transport.ErrClosed))
 	case net.now() < p.broken:
 		net.schedule(p, p.broken+p.delay(), func() { op.reach(p) })
 	case net.conditions.Alone:

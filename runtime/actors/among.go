@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // roaming is one rank's view of an actor that exists once among several ranks. It is a Process that
@@ -35,7 +37,8 @@ var _ forwarder = (*roaming)(nil)
 // PID has the address of this rank, and leads to the actor at its present rank. Stop and Watch
 // through this PID act on the actor at its present rank, and Terminated contains this PID, also if
 // the rank of the actor is lost. The actor has the same name at each of the ranks. An actor that has stopped is also
-// started again when its rank is lost.
+// started again when its rank is lost. An empty name is runtime.ErrArgument, because a generated name would differ
+// between the ranks.
 //
 // If a message was sent to the lost rank and was not answered, it is unknown whether the actor handled
 // it. The message is not sent again. If it is a request, the request ends with actor.ErrDeadLetter.
@@ -48,6 +51,9 @@ var _ forwarder = (*roaming)(nil)
 func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*actor.PID, error) {
 	if i := slices.IndexFunc(ranks, func(rank int) bool { return rank < 0 || rank >= s.Size() }); i >= 0 || len(ranks) == 0 {
 		return nil, fmt.Errorf("actor %q among ranks %v of %d: %w", name, ranks, s.Size(), ErrNoRank)
+	}
+	if name == "" {
+		return nil, fmt.Errorf("actor among ranks %v: %w: it has no name", ranks, runtime.ErrArgument)
 	}
 	r := &roaming{s: s, name: name, ranks: slices.Clone(ranks), props: props, at: -1, relays: make(map[string]*relay)}
 	here := r.settle() // before a message can arrive

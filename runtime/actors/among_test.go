@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
@@ -125,5 +126,13 @@ func TestMessagesBeforeSpawnAmong(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, rank, v)
 		}
+	})
+}
+
+// TestSpawnAmongWithoutAName checks that an empty name is refused: the ranks could not agree on a generated name.
+func TestSpawnAmongWithoutAName(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		_, err := all[0].SpawnAmong(idle(), "", 0)
+		require.ErrorIs(t, err, runtime.ErrArgument)
 	})
 }

@@ -63,7 +63,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 		}
 		number, h.Sender = codec.NumberWatch, m.Watcher
 	case *actor.Unwatch:
-		r.s.unwatch(key.rank, m.Watcher.Id, key.id)
+		r.s.unwatchOwn(key, m.Watcher)
 		number, h.Sender = codec.NumberUnwatch, m.Watcher
 	case *actor.Terminated:
 		r.s.unwatchedBy(key.rank, m.Who.Id, pid)
@@ -77,6 +77,12 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 	// If the message cannot be sent, a Stop becomes a dead letter, and a Watch is answered by Terminated. The other
 	// system messages would have no effect and are discarded.
 	switch err := r.control(codec.KindSystem, number, &h, body); {
+	case err == nil && number == codec.NumberUnwatch:
+		// Perhaps a later actor with the name of the watcher has begun its own watch before the Unwatch was sent. The
+		// Unwatch has ended this watch at the other rank, so it begins again.
+		if later := r.s.watcherOf(key, h.Sender.Id); later != nil {
+			_ = r.control(codec.KindSystem, codec.NumberWatch, &codec.Head{Name: name, Sender: later}, nil)
+		}
 	case err == nil:
 	case number == codec.NumberStop:
 		r.s.deadLetter(pid, message, err)

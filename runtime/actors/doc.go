@@ -79,6 +79,9 @@
 // arrives, so the wait ends with the Future's timeout. Use ReenterAfter instead. If an inline actor
 // handles one message for longer than one to two seconds, the Logger reports this actor once.
 //
+// The end of a World waits for at most two seconds for handlers that do not return. If such a handler is that of an
+// inline actor, the Logger names the actor.
+//
 // # Bounds
 //
 // The messages that wait for an actor are bounded in bytes. Config.Mailbox is the bound for the

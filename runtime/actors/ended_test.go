@@ -318,3 +318,49 @@ func TestMessagesToEndedActors(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestInlineHandlerThatDoesNotReturn checks that the end of the World does not wait for an inline handler for ever,
+// that the log names the actor, and that a wait for another rank ends nevertheless.
+func TestInlineHandlerThatDoesNotReturn(t *testing.T) {
+	logged, gate := make(records, 10), make(chan struct{})
+	defer close(gate)
+	ended := make(chan error, 1)
+	var unanswered *actor.Future
+	go func() {
+		ended <- runtime.Local(2, func(w *runtime.World) error {
+			s, err := actors.OfConfig(w, actors.Config{Logger: slog.New(logged)})
+			require.NoError(t, err)
+			if w.Rank() == 1 {
+				_, err := s.Spawn(actor.PropsFromFunc(func(actor.Context) {}), "silent")
+				return err
+			}
+			inside := make(chan struct{})
+			pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().(int); ok {
+					close(inside)
+					<-gate
+				}
+			}, s.Inline()), "endless")
+			require.NoError(t, err)
+			unanswered = s.Root.RequestFuture(s.PID(1, "silent"), 1, -1)
+			s.Root.Send(pid, 1)
+			await(t, inside)
+			return nil
+		})
+	}()
+	require.NoError(t, next(t, ended))
+	ends(t, unanswered)
+	for {
+		record := next(t, logged)
+		if record.Level < slog.LevelError {
+			continue // the warning that the actor blocks the delivery
+		}
+		var attributes []string
+		record.Attrs(func(a slog.Attr) bool {
+			attributes = append(attributes, a.String())
+			return true
+		})
+		require.Contains(t, attributes, "actor=rank:0/endless")
+		return
+	}
+}

@@ -157,6 +157,9 @@ func (st *Store) Holds(key string) bool {
 	return st.held[key].Newest.Claim > 0
 }
 
+// Claim makes a claim of a key at the rank of the Store.
+func (st *Store) Claim(key string, number uint64) { st.claimed(claim{key, number}) }
+
 // Unreleased reports whether the memory of a message was not released yet. The serving goroutine
 // examines the message, because it releases messages.
 func (s *System) Unreleased(m *runtime.Message) bool {
@@ -181,3 +184,18 @@ func (s *System) Unreceived() int { return len(s.engine.Unreceived()) }
 
 // FrameMax returns the length of the longest message to a rank that is sent in one frame.
 func (s *System) FrameMax(rank int) int { return s.engine.Eager(rank) }
+
+// Watches returns the number of watches of this rank's actors and futures on actors of other ranks.
+func (s *System) Watches() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, there := range s.watches {
+		for _, all := range there {
+			n += len(all)
+		}
+	}
+	return n
+}
+
+// RegisterMemory makes T, a pointer, a further Go type of messages whose memory is handed over.
+func RegisterMemory[T any]() { codec.RegisterMessage[T]() }

@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,7 @@ type fakeWorld struct {
 type fakeMessage struct {
 	b        []byte
 	released func()
+	received bool // b belongs to another rank
 }
 
 func (w *fakeWorld) Engine() *engine.Engine                        { return w.engine }
@@ -50,13 +52,25 @@ func (w *fakeWorld) TransportActors() []port.Actor                 { return nil 
 func (w *fakeWorld) TellIdle(func() bool)                          {}
 func (w *fakeWorld) Guard(fn func())                               { fn() }
 func (w *fakeWorld) Bytes(m any) ([]byte, bool)                    { return m.(*fakeMessage).b, true }
-func (w *fakeWorld) Give(any, int) (port.Gift, error)              { return port.Gift{}, nil }
 func (w *fakeWorld) Given(any, port.Gift, int)                     {}
 func (w *fakeWorld) Regain(any, port.Gift)                         {}
 func (w *fakeWorld) Detach(any, int) port.Detached                 { return port.Detached{} }
 func (w *fakeWorld) Drop(port.Detached)                            {}
 func (w *fakeWorld) Received(m *engine.Message) any                { return &fakeMessage{b: m.Bytes} }
 func (w *fakeWorld) Wrap(_ int, b []byte) any                      { return &fakeMessage{b: b} }
+
+func init() { actors.RegisterMemory[*fakeMessage]() }
+
+// Give implements port.World. Like the Give of package runtime, it replaces received memory by a copy. The owner of the
+// memory then uses it again.
+func (w *fakeWorld) Give(m any, _ int) (port.Gift, error) {
+	if m := m.(*fakeMessage); m.received {
+		own := bytes.Clone(m.b)
+		clear(m.b)
+		m.b, m.received = own, false
+	}
+	return port.Gift{}, nil
+}
 
 // Release implements port.World.
 func (w *fakeWorld) Release(m any) {
@@ -72,7 +86,7 @@ func (w *fakeWorld) Hold(n int) (any, error) {
 	case n <= 1<<20:
 		return &fakeMessage{b: make([]byte, n)}, nil
 	case n == heapMax+1 && w.hasHuge.CompareAndSwap(false, true):
-		return &fakeMessage{make([]byte, n), func() { w.hasHuge.Store(false) }}, nil
+		return &fakeMessage{b: make([]byte, n), released: func() { w.hasHuge.Store(false) }}, nil
 	}
 	return nil, errors.New("no room")
 }
@@ -148,6 +162,18 @@ func TestFirstLongMessage(t *testing.T) {
 	all[0].Root.Send(all[0].PID(1, "in"), m)
 	require.Equal(t, m, next(t, in))
 	require.Empty(t, dead)
+}
+
+// TestReceivedMemoryIsPassedOn sends on memory that was received. It cannot be handed over. Before that is known, the
+// message gets a copy of the memory, and the owner of the memory uses it again.
+func TestReceivedMemoryIsPassedOn(t *testing.T) {
+	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
+	for _, size := range []int{1000, 1 << 20} {
+		in := inbox(t, all[1], fmt.Sprint("in", size), all[1].Worker())
+		m := bytes.Repeat([]byte{7}, size)
+		all[0].Root.Send(all[0].PID(1, fmt.Sprint("in", size)), &fakeMessage{b: bytes.Clone(m), received: true})
+		require.Equal(t, m, next(t, in).(*fakeMessage).b)
+	}
 }
 
 // TestHugeMessages sends slices that are received into the arena, because they are too long for memory that only a

@@ -19,12 +19,12 @@ type Failure struct {
 // If the operation fails, it sends a *Failure instead. PipeTo returns at once; a goroutine waits for
 // the request, so the caller must not use the request any more. result is usually the slice that the
 // operation fills. If the actor is at another rank, result must be of a registered type, and a
-// *Failure becomes a dead letter at this rank.
+// *Failure becomes a dead letter at this rank. So does a result whose codec, or whose GetMessages, panics.
 func (s *System) PipeTo(r runtime.Request, pid *actor.PID, result any) {
 	go s.world.Guard(func() {
 		if _, err := r.Wait(); err != nil {
 			result = &Failure{Result: result, Err: err}
 		}
-		s.Root.Send(pid, result)
+		letter{message: result}.send(s, pid, s.Root.Send) // a panic would end the rank
 	})
 }

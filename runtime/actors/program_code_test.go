@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
@@ -79,6 +80,63 @@ func TestForwardingThatPanics(t *testing.T) {
 			require.ErrorContains(t, next(t, dead), "panic: brittle")
 			all[0].Root.Send(all[0].PID(1, name), brittle{5})
 			require.Equal(t, brittle{7}, next(t, in))
+		}
+	})
+}
+
+// TestForwardedAnswerThatPanics checks that a request through a router with FirstAnswer ends if the codec panics when
+// the router's rank sends the answer on. The answer is that of an actor of the router's rank or of a third rank.
+func TestForwardedAnswerThatPanics(t *testing.T) {
+	local(t, 3, actors.Config{}, func(all []*actors.System) {
+		dead := letters(all[1])
+		for rank, answer := range map[int]brittle{1: {2}, 2: {1}} {
+			receiver, err := all[rank].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().(int); ok {
+					c.Respond(answer)
+				}
+			}), "")
+			require.NoError(t, err)
+			router, err := all[1].Route(actors.FirstAnswer, "", all[1].PID(rank, receiver.Id))
+			require.NoError(t, err)
+			_, err = all[0].Root.RequestFuture(all[0].PID(1, router.Id), 1, soon).Result()
+			require.ErrorIs(t, err, actor.ErrDeadLetter)
+			require.ErrorContains(t, next(t, dead), "panic: brittle")
+		}
+	})
+}
+
+// TestOneReceiverPanics checks that a message to several receivers reaches the second one if its codec panics for the
+// first one, which is at another rank.
+func TestOneReceiverPanics(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		dead := letters(s)
+		inbox(t, all[1], "far", all[1].Worker())
+		in := inbox(t, s, "near", s.Worker())
+		for _, how := range []actors.Routing{actors.Broadcast, actors.FirstAnswer} {
+			router, err := s.Route(how, "", s.PID(1, "far"), s.PID(0, "near"))
+			require.NoError(t, err)
+			s.Root.RequestWithCustomSender(router, brittle{2}, s.PID(0, "nobody"))
+			require.ErrorContains(t, next(t, dead), "panic: brittle")
+			require.Equal(t, brittle{2}, next(t, in))
+		}
+	})
+}
+
+// TestPipedResultThatPanics checks that a result of PipeTo becomes a dead letter if its codec or GetMessages panics.
+func TestPipedResultThatPanics(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		dead := letters(s)
+		inbox(t, all[1], "far", all[1].Worker())
+		batched(t, s, "own", actor.WithMailbox(actor.Unbounded()))
+		for name, result := range map[string]any{"far": brittle{2}, "own": parts{}} {
+			pid := s.PID(0, name)
+			if name == "far" {
+				pid = s.PID(1, name)
+			}
+			s.PipeTo(runtime.Request{}, pid, result)
+			require.ErrorContains(t, next(t, dead), "panic: ")
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
@@ -57,10 +58,16 @@ var _ forwarder = (*router)(nil)
 
 // Route makes a router in front of actors of any ranks and returns its PID, which is used like the PID
 // of an actor. Actors that end are removed from the router. If name is "", the router gets a generated
-// name.
+// name. The error is actor.ErrNameExists or, for a nil PID or an unknown Routing, runtime.ErrArgument.
 func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, error) {
 	if name == "" {
 		name = "router" + s.ProcessRegistry.NextId()
+	}
+	switch {
+	case how > FirstAnswer:
+		return nil, fmt.Errorf("router %q: %w: Routing %d", name, runtime.ErrArgument, how)
+	case slices.Contains(to, nil):
+		return nil, fmt.Errorf("router %q: %w: the PID of a receiver is nil", name, runtime.ErrArgument)
 	}
 	r := &router{s: s, pid: s.NewLocalPID(name), how: how, to: append([]*actor.PID(nil), to...)}
 	pid, ok := s.ProcessRegistry.Add(r, name)
@@ -69,7 +76,7 @@ func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, 
 	}
 	s.appeared(name)
 	for _, t := range to {
-		s.tellSystem(t, &actor.Watch{Watcher: pid})
+		s.tellSystem(t, &actor.Watch{Watcher: r.pid})
 	}
 	return pid, nil
 }
@@ -137,19 +144,21 @@ func byHash(to []*actor.PID, m any) (*actor.PID, error) {
 	return heaviest(to, key), nil
 }
 
-// pass passes a message to all receivers. Their answers to a request of FirstAnswer go to a value of type first.
+// pass passes a message to all receivers. Their answers to a request of FirstAnswer go to a value of type first. If the
+// delivery to a receiver panics, the message becomes a dead letter, and the other receivers get it nevertheless.
 func (r *router) pass(to []*actor.PID, message any) {
 	request, ok := message.(*actor.MessageEnvelope)
 	if r.how != FirstAnswer || !ok || request.Sender == nil {
 		for _, t := range to {
-			r.s.Root.Send(t, message)
+			letter{message: message}.send(r.s, t, r.s.Root.Send)
 		}
 		return
 	}
 	f := newFirst(r.s, request.Sender, len(to))
 	r.enter(f)
 	for i, t := range to {
-		r.s.Root.Send(t, &actor.MessageEnvelope{Header: request.Header, Message: request.Message, Sender: f.from[i]})
+		l := letter{message: &actor.MessageEnvelope{Header: request.Header, Message: request.Message, Sender: f.from[i]}}
+		l.send(r.s, t, r.s.Root.Send)
 	}
 }
 
@@ -306,7 +315,8 @@ func (a *answer) SendUserMessage(pid *actor.PID, message any) {
 	case dead && left > 0:
 		a.Stop(pid)
 	case a.end():
-		a.s.Root.Send(a.to, message)
+		// After a panic, a future of another rank gets a DeadLetterResponse.
+		letter{message: message}.send(a.s, a.to, a.s.Root.Send)
 	default:
 		a.s.discard(content)
 	}

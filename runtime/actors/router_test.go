@@ -362,3 +362,15 @@ func TestOrderThroughARouter(t *testing.T) {
 		}
 	})
 }
+
+// TestRouteWithWrongArguments checks that a router refuses a nil PID, which would panic at the first message, and an
+// unknown Routing.
+func TestRouteWithWrongArguments(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		for how, to := range map[actors.Routing]*actor.PID{actors.RoundRobin: nil, actors.FirstAnswer + 1: s.PID(0, "in")} {
+			_, err := s.Route(how, "", to)
+			require.ErrorIs(t, err, runtime.ErrArgument)
+		}
+	})
+}

@@ -324,8 +324,8 @@ func (p *inbound) addressee(a *arrival) *actor.PID {
 	return p.s.NewLocalPID(a.id())
 }
 
-// reject makes an arrival a dead letter. It answers a Watch by Terminated, and discards any other
-// system message. If the arrival announces a long message, reject receives the message first,
+// reject makes an arrival a dead letter. It answers a Watch by Terminated, removes the watch of a Terminated, and
+// discards any other system message. If the arrival announces a long message, reject receives the message first,
 // because the sender keeps the message's memory until then.
 func (p *inbound) reject(a *arrival, why error) {
 	if r := a.details; r != nil && r.large && (a.in == nil || a.in.lost == nil) {
@@ -340,6 +340,13 @@ func (p *inbound) reject(a *arrival, why error) {
 	switch {
 	case a.kind == arrivalSystem && a.number == codec.NumberWatch:
 		p.s.tellSystem(a.sender, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_NotFound})
+		return
+	case a.kind == arrivalSystem && a.number == codec.NumberTerminated:
+		// The watcher has ended without an Unwatch, for example a future. If a later actor with its name has appeared
+		// meanwhile and has begun the same watch, it gets the Terminated.
+		if p.s.unwatch(int(a.source), a.id(), a.sender.Id) {
+			p.s.tellSystem(pid, &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.details.bytes[0])})
+		}
 		return
 	case a.kind != arrivalMessage:
 		return

@@ -2,7 +2,11 @@ package actors
 
 import (
 	"errors"
+	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
@@ -31,6 +35,8 @@ type servers struct {
 	ended, stop chan struct{}
 	// resting is the number of goroutines that wait for a value of turn.
 	resting atomic.Int32
+	// finished makes only the first call of finish effective.
+	finished sync.Once
 }
 
 // errServing is the error with which the waits for other ranks end if an unrecovered panic or
@@ -96,11 +102,32 @@ func (v *servers) serve(ready, arrived func() bool, work func() engine.Next) (le
 	return err == nil
 }
 
-// finish ends the waits for other ranks, and lets a goroutine serve deferred tasks.
+// finish ends the waits for other ranks, and lets a goroutine serve deferred tasks. A second call has no effect.
 func (v *servers) finish(err error) {
-	v.s.over(err)
-	close(v.ended)
-	v.turn <- struct{}{}
+	v.finished.Do(func() {
+		v.s.over(err)
+		close(v.ended)
+		v.turn <- struct{}{}
+	})
+}
+
+// close ends both goroutines. The serving goroutine does not end while code of the program that it runs does not
+// return, in most cases the handler of an inline actor. After closeTime, close reports this actor and waits no longer.
+// Then another goroutine runs finish.
+func (v *servers) close() {
+	select {
+	case <-v.ended:
+		close(v.stop)
+	case <-time.After(closeTime):
+		var who *actor.PID
+		if m := v.s.stallDetector.present(v.s); m != nil {
+			who = m.pid
+		}
+		v.s.cfg.Logger.Error("the World ends although an inline actor or other code on the goroutine that delivers messages does not return",
+			"rank", v.s.Rank(), "actor", name(who), "after", closeTime)
+		close(v.stop) // before finish, so that no other goroutine runs inline actors meanwhile
+		go v.finish(v.s.engine.Query(func() {}))
+	}
 }
 
 // serveTasks executes deferred tasks until the System is closed. If a panic or runtime.Goexit ends this

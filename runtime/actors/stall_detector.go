@@ -100,6 +100,17 @@ func (o *stallDetector) held(s *System) *mailbox {
 	return box
 }
 
+// present returns the inline actor that is running or is in a queue to run, of those the one that ran last. If there is
+// none, it returns nil.
+func (o *stallDetector) present(s *System) *mailbox {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.find(s); o.box == nil || !o.box.running() {
+		return nil
+	}
+	return o.box
+}
+
 // find sets box to the actor that ran last, or to nil if there is none. mu is held.
 func (o *stallDetector) find(s *System) {
 	serial := atomic.LoadUint32(&o.running)

@@ -27,7 +27,8 @@ const storeTime = 30 * time.Second
 // Store keeps the snapshots of persistent actors in the memory of two ranks: the actor's rank and the
 // companion of that rank. The companion is on another host if the job has several hosts. A Store
 // outlives the Worlds of World.Resume. It keeps the newest snapshot of each key until the process
-// ends. Any goroutine may call its methods.
+// ends. If a rank is lost, snapshots that have only one copy left are copied again, at once or, if the lost rank is
+// started again, after Open in the next World. Any goroutine may call its methods.
 type Store struct {
 	// mu guards the fields.
 	mu sync.Mutex
@@ -74,8 +75,8 @@ type holding struct {
 
 // Messages to the Store actors of other ranks.
 type (
-	// putSnapshot passes a copy of a snapshot to the companion; the answer is the result of
-	// Store.keep, a bool.
+	// putSnapshot passes a copy of a snapshot to the companion or, sent by copyAgain, to another rank. The answer is the
+	// result of Store.keep, a bool. copyAgain gets no answer.
 	putSnapshot struct {
 		Key  string
 		Copy snapshot
@@ -97,7 +98,8 @@ func NewStore() *Store {
 
 // Open makes st the Store of a rank in the World of s. Every rank must open its Store in every World
 // before it spawns persistent actors. The reason is that a persistent actor that starts asks
-// all ranks for its snapshot and waits for the answers. If the rank has already opened a Store in
+// all ranks for its snapshot and waits for the answers. These requests, and the snapshots that are copied
+// again, wait at most Config.Patience for a rank to open its Store. If the rank has already opened a Store in
 // this World, the error is actor.ErrNameExists.
 func (st *Store) Open(s *System) error {
 	_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) { st.receive(s, c) }), storeID)
@@ -114,15 +116,18 @@ func (st *Store) Open(s *System) error {
 func (st *Store) receive(s *System, c actor.Context) {
 	switch m := c.Message().(type) {
 	case putSnapshot:
-		kept := st.keep(m.Key, m.Copy)
-		if c.Sender() != nil {
-			c.Respond(kept)
+		if c.Sender() == nil {
+			st.keepAgain(m.Key, m.Copy)
+			return
 		}
+		c.Respond(st.keep(m.Key, m.Copy))
 	case claimKey:
 		c.Respond(st.claimed(m.By))
+	case *actor.Started:
+		st.copyAgain(s, true)
 	case *rankLost:
-		st.copyAgain(s)
-	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
+		st.copyAgain(s, false)
+	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 	default:
 		s.deadLetter(c.Self(), &actor.MessageEnvelope{Message: c.Message(), Sender: c.Sender()}, ErrMessage)
 	}
@@ -141,6 +146,16 @@ func (st *Store) keep(key string, one snapshot) bool {
 	return true
 }
 
+// keepAgain stores a snapshot that another rank has sent by copyAgain, unless this rank has a newer snapshot. The
+// snapshot may be of an earlier claim: the actor of the later claim may be lost before it has saved anything.
+func (st *Store) keepAgain(key string, one snapshot) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if h := st.held[key]; one.compare(h.Newest) > 0 {
+		st.held[key] = holding{one, max(one.Claim, h.Claimed)}
+	}
+}
+
 // claimed makes a claim at this rank. If this rank has a newer claim of the key, that claim remains.
 // claimed returns the state of the key at this rank. The claim was made if the field Claimed of the
 // result equals the number of the claim.
@@ -153,14 +168,12 @@ func (st *Store) claimed(by claim) holding {
 	return h
 }
 
-// copyAgain is called after the loss of a rank, which may have had one of the two copies of a snapshot. It
-// sends to the present companion the snapshots that were claimed at this rank or at a lost rank, also those
-// of actors that have ended. The companion refuses a snapshot that is older than its own.
-func (st *Store) copyAgain(s *System) {
-	to, ok := s.companion()
-	if !ok {
-		return
-	}
+// copyAgain is called after the loss of a rank, which may have had one of the two copies of a snapshot, and at the
+// beginning of a World (opened is true), in which such a rank may have been started again. It sends to the present
+// companion the snapshots that were claimed at this rank or at a lost rank, also those of actors that have ended. At
+// the beginning of a World, it sends all other snapshots to the rank where they were claimed. The receiver ignores a
+// snapshot that is not newer than its own.
+func (st *Store) copyAgain(s *System, opened bool) {
 	st.mu.Lock()
 	held := maps.Clone(st.held)
 	st.mu.Unlock()
@@ -168,7 +181,11 @@ func (st *Store) copyAgain(s *System) {
 		if h.Newest.Claim == 0 {
 			continue
 		}
-		if by := s.claimant(h.Newest.Claim); by == s.Rank() || s.engine.Down(by) != nil {
+		to, ok := s.claimant(h.Newest.Claim), opened
+		if to == s.Rank() || s.engine.Down(to) != nil {
+			to, ok = s.companion()
+		}
+		if ok {
 			s.Root.Send(s.PID(to, storeID), putSnapshot{key, h.Newest})
 		}
 	}

@@ -55,3 +55,64 @@ func TestSnapshotsOfActorsThatEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestSnapshotsAreCopiedAgainDespiteAClaim loses the rank with the copy of a snapshot after another rank has claimed
+// the key and was lost before it has saved anything. The next rank must accept the copy, although it has granted the
+// claim.
+func TestSnapshotsAreCopiedAgainDespiteAClaim(t *testing.T) {
+	overNetwork(t)
+	local(t, 4, actors.Config{}, func(all []*actors.System) {
+		var stores []*actors.Store
+		for rank, s := range all {
+			stores = append(stores, actors.NewStore())
+			require.NoError(t, stores[rank].Open(s))
+		}
+		pid, err := all[0].Spawn(newAccount(stores[0], nil), "account")
+		require.NoError(t, err)
+		_, err = enter(all[0], pid, 1, 1)
+		require.NoError(t, err)
+		require.NoError(t, all[0].Root.StopFuture(pid).Wait())
+		for rank := range 3 {
+			stores[rank].Claim("account", 4*100+3)
+			all[rank].Lose(3)
+		}
+		all[0].Lose(1)
+		all[2].Lose(1)
+		require.Eventually(t, func() bool { return stores[2].Holds("account") }, soon, time.Millisecond)
+		pid, err = all[2].Spawn(newAccount(stores[2], nil), "account")
+		require.NoError(t, err)
+		v, err := all[2].Root.RequestFuture(pid, entry{2, 1}, soon).Result()
+		require.NoError(t, err)
+		require.Equal(t, balance{map[int]int{0: 1, 2: 1}, 2}, v)
+	})
+}
+
+// TestSnapshotsAreCopiedAgainInTheNextWorld gives a rank a new Store, as a new process has, and opens all Stores in a
+// new World. The rank must get the snapshot of which it has lost a copy, although no actor is started there. So the
+// snapshot outlives all ranks, one after the other.
+func TestSnapshotsAreCopiedAgainInTheNextWorld(t *testing.T) {
+	stores := make([]*actors.Store, 3)
+	for rank := range stores {
+		stores[rank] = actors.NewStore()
+	}
+	world := func(test func(all []*actors.System)) {
+		local(t, len(stores), actors.Config{}, func(all []*actors.System) {
+			for rank, s := range all {
+				require.NoError(t, stores[rank].Open(s))
+			}
+			test(all)
+		})
+	}
+	world(func(all []*actors.System) {
+		pid, err := all[0].Spawn(newAccount(stores[0], nil), "account")
+		require.NoError(t, err)
+		_, err = enter(all[0], pid, 1, 1)
+		require.NoError(t, err)
+	})
+	for _, lost := range []int{0, 1, 0} {
+		stores[lost] = actors.NewStore()
+		world(func([]*actors.System) {
+			require.Eventually(t, func() bool { return stores[lost].Holds("account") }, soon, time.Millisecond)
+		})
+	}
+}

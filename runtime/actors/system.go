@@ -175,8 +175,7 @@ func newSystem(w port.World, cfg Config) *System {
 
 // close ends the goroutines of the System and all waits. It is called after the end of the engine.
 func (s *System) close() {
-	<-s.servers.ended
-	close(s.servers.stop)
+	s.servers.close()
 	s.stallDetector.close()
 	s.endWaits(s.workers.close())
 	s.endReleases()

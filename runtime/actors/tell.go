@@ -237,6 +237,9 @@ func (r *remote) post(f *frame, b *payload) (sent bool, err error) {
 			return sent, err
 		}
 		r.apart.Store(true)
+		if b.memory != nil { // Give may have released received memory, of which the message now has a copy
+			b.bytes, _ = r.s.world.Bytes(b.memory)
+		}
 	}
 	if !fits {
 		return r.announce(f, b)

@@ -7,7 +7,8 @@ import (
 
 // Codec is runtime.Codec. An error or a panic of Decode makes the message a dead letter, and so does an error
 // of Append. A panic of Append is a panic of the sending goroutine. But if the message has waited in an outbox, or if a
-// router has forwarded it for another rank, the panic makes the message a dead letter, too.
+// router has forwarded it for another rank or to several receivers, the panic makes the message a dead letter, too. So
+// does a panic for the result of PipeTo.
 type Codec[T any] = runtime.Codec[T]
 
 // RegisterType allows values of the types T and *T as messages between ranks. If

@@ -48,6 +48,27 @@ func (s *System) unwatch(rank int, watcher, who string) bool {
 	return ok
 }
 
+// unwatchOwn removes the watch of an actor of this rank that has ended its watch. It does not remove the watch of a
+// later actor with the same name.
+func (s *System) unwatchOwn(key remoteKey, watcher *actor.PID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.watches[key.rank][watcher.Id]
+	if all[key.id].watcher == watcher {
+		delete(all, key.id)
+	}
+	if len(all) == 0 {
+		delete(s.watches[key.rank], watcher.Id)
+	}
+}
+
+// watcherOf returns the actor of this rank that has the name watcher and watches an actor of another rank, or nil.
+func (s *System) watcherOf(key remoteKey, watcher string) *actor.PID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watches[key.rank][watcher][key.id].watcher
+}
+
 // endWatches ends the watch of one watcher on an actor of another rank, because that rank has no actors. If the
 // argument one is nil, it ends all watches on this actor. Each watcher gets a Terminated.
 func (s *System) endWatches(key remoteKey, one *actor.PID) {

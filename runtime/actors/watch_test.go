@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime"
@@ -260,4 +261,88 @@ func testLossOfARank(t *testing.T) {
 		ask(t, s, s.PID(0, "flood"), "again")
 		close(gate)
 	}))
+}
+
+// TestWatchOfAFutureThatHasEnded checks that nothing is kept of a StopFuture whose timeout came before the end of the
+// actor.
+func TestWatchOfAFutureThatHasEnded(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s, gate := all[0], make(chan struct{})
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(*actor.Stopping); ok {
+				<-gate
+			}
+		}), "slow")
+		require.NoError(t, err)
+		f := actor.NewFuture(s.ActorSystem, time.Millisecond)
+		pid := s.PID(1, "slow")
+		process, _ := s.ProcessRegistry.Get(pid)
+		process.SendSystemMessage(pid, &actor.Watch{Watcher: f.PID()}) // as StopFuture does
+		s.Root.Stop(pid)
+		require.ErrorIs(t, f.Wait(), actor.ErrTimeout)
+		require.Equal(t, 1, s.Watches())
+		close(gate)
+		require.Eventually(t, func() bool { return s.Watches() == 0 }, soon, time.Millisecond)
+	})
+}
+
+// TestWatchesOfARouterThatHasEnded checks that nothing is kept of the watches of a router that was stopped before its
+// receivers.
+func TestWatchesOfARouterThatHasEnded(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		inbox(t, all[1], "in", all[1].Worker())
+		router, err := s.Route(actors.Broadcast, "router", s.PID(1, "in"))
+		require.NoError(t, err)
+		require.Equal(t, 1, s.Watches())
+		s.Root.Stop(router)
+		require.Zero(t, s.Watches())
+	})
+}
+
+// TestWatchOfALaterActor lets an actor end that watches many actors of another rank, while a later actor with the same
+// name begins to watch the same actors. The later actor must get all Terminated.
+func TestWatchOfALaterActor(t *testing.T) {
+	const watched, rounds = 1000, 30
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		for range rounds {
+			var there []*actor.PID
+			for i := range watched {
+				pid, err := all[1].Spawn(idle(), fmt.Sprint("w", i))
+				require.NoError(t, err)
+				there = append(there, s.PID(1, pid.Id))
+			}
+			watching, heard := make(chan bool, 2), make(chan bool, watched)
+			watches := func(c actor.Context) {
+				switch c.Message().(type) {
+				case *actor.Started:
+					for _, pid := range there {
+						c.Watch(pid)
+					}
+					watching <- true
+				case *actor.Terminated:
+					heard <- true
+				}
+			}
+			first, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().(*actor.Stopped); ok {
+					_, err := s.Spawn(actor.PropsFromFunc(watches), "watcher")
+					assert.NoError(t, err)
+				}
+				watches(c)
+			}), "watcher")
+			require.NoError(t, err)
+			next(t, watching)
+			s.Root.Stop(first)
+			next(t, watching)
+			for _, pid := range there {
+				s.Root.Stop(pid)
+			}
+			for range watched {
+				next(t, heard)
+			}
+			require.NoError(t, s.Root.StopFuture(s.PID(0, "watcher")).Wait())
+		}
+	})
 }

@@ -17,7 +17,7 @@ const (
 	// stallTime is the time after which another worker is added if the queue is not empty and no worker has
 	// taken a mailbox from it meanwhile.
 	stallTime = 2 * time.Millisecond
-	// closeTime is the longest time for which close waits for actors that do not return.
+	// closeTime is the longest time for which each of workers.close and servers.close waits for actors that do not return.
 	closeTime = time.Second
 )
 

@@ -56,7 +56,7 @@ func (s *sender) run(list []*parcel) error {
 	return nil
 }
 
-// window returns a number. Fewer sends than this number may remain under way.
+// window returns an exclusive upper bound of the number of sends that may remain under way.
 func (s *sender) window() int {
 	if s.hasty {
 		return 10 * windowMax
