@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives"
 )
 
-// Every rank blames the rank whose call differs from all other calls, even if it exchanged no message
-// with that rank, provided that the others have made their calls before. If there are only two ranks, both blame the
-// lower one.
+// If all other ranks have made their calls before, every rank blames the rank whose call differs from all other calls.
+// A rank does so even if it has exchanged no message with that rank. If there are only two ranks, both blame the lower
+// one.
 func TestMismatchIsBlamedOnTheOneThatDiffers(t *testing.T) {
 	for name, tc := range map[string]struct{ odd, rest step }{
 		"operations":    {collectives.Barrier, sumOf(1)},

@@ -83,8 +83,8 @@
 // runtime.ProcNull, and the ranks of the other group pass the rank of the root. Each of these
 // operations has a nonblocking and a persistent form (InterIBcast, InterBcastInit, ...). Ranks or
 // groups whose calls do not match get a MismatchError. If nonblocking operations do not match, and no message
-// reaches a rank that waits, they wait for ever. A blocking operation on an Intercomm has steps that are blocking
-// operations on the communicator that Local returns. So no other goroutine of the rank may be in a blocking
+// reaches a rank that waits, the operations wait for ever. A blocking operation on an Intercomm has steps that are
+// blocking operations on the communicator that Local returns. So no other goroutine of the rank may be in a blocking
 // operation on that communicator at the same time.
 //
 // # In place
@@ -137,11 +137,11 @@
 // ranks of a node communicate through shared memory, and one rank of each node exchanges messages with the other
 // nodes. In an all-to-all on a node, ranks that share processors send long blocks as messages. If each rank
 // has a processor, it reads long blocks directly from the private memory of the process that sends them, so that
-// they are copied once instead of twice. If such reads are not permitted, the blocks are sent as messages. If
-// there are only two ranks, and each has a processor, they use shared memory instead, unless their processors have
-// no common cache or they have measured that reading private memory is faster. Explain returns which algorithm
-// an operation uses and why. gorun -explain prints the algorithms that were used, at the end of the run. The
-// environment variable GORUN_COLL overrides the choice, as in
+// they are copied once instead of twice. If such reads are not permitted, the blocks are sent as messages. Two
+// ranks, each of which has a processor, are an exception: they copy long blocks through shared memory. They read
+// private memory only if their processors have no common cache, or if they have measured that such reads are
+// faster. Explain returns which algorithm an operation uses and why. gorun -explain prints the algorithms that were
+// used, at the end of the run. The environment variable GORUN_COLL overrides the choice, as in
 //
 //	GORUN_COLL="allreduce=ring,bcast=binomial"
 //

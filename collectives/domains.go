@@ -2,6 +2,7 @@ package collectives
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
@@ -14,16 +15,15 @@ type domains struct {
 	// The function own returns the domain of this rank and the number of domains of the host. It is
 	// runtime.CacheDomain, except in tests.
 	own func() (domain, domains int)
-	// parts has the members of each domain. It is empty if the method spread returns false.
+	// spread is true if the members on the node are in several domains, and at least one domain has several members.
+	// Any goroutine may read it.
+	spread atomic.Bool
+	// parts has the members of each domain. It is empty if spread is false.
 	parts tier.Parts
 	// levels executes operations on two levels: within domains and between domains. It is nil before
 	// the first such operation.
 	levels *tier.Nested
 }
-
-// spread reports whether the members on the node are in several domains, and at least one domain has
-// several members.
-func (d *domains) spread() bool { return len(d.parts.Groups) > 1 }
 
 // exchange sends this rank's domain to all members of the node, receives the domains of the other
 // members, and sets parts. It leaves parts empty if a member is not bound to one domain, if all members
@@ -51,6 +51,7 @@ func (d *domains) exchange(n *node.Group, rank, size int) error {
 	}
 	if len(seen) > 1 && len(seen) < size {
 		d.parts = tier.Divide(numbers, rank)
+		d.spread.Store(true)
 	}
 	return nil
 }
@@ -97,13 +98,13 @@ func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, 
 }
 
 // openDeep returns g.deep. The first call makes g.deep, with three levels: within domains, between the
-// domains of a node, and between nodes. If spread returns false, g.deep has only two levels: within
+// domains of a node, and between nodes. If spread is false, g.deep has only two levels: within
 // nodes and between nodes.
 func (g *group) openDeep() (*tier.Nested, error) {
 	if g.deep != nil {
 		return g.deep, nil
 	}
-	if !g.domains.spread() {
+	if !g.domains.spread.Load() {
 		g.deep = g.levels
 		return g.deep, nil
 	}

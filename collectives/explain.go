@@ -10,7 +10,8 @@ import (
 
 // Explain returns one line of text: which algorithm the blocking form of an operation ("allreduce",
 // "bcast", ...) on c would use, and why. The argument bytes is the length of a contribution or block.
-// For reductions Explain assumes a commutative operator and elements of one byte. Explain does not communicate.
+// For reductions Explain assumes a commutative operator and elements of one byte. Explain does not communicate. Any
+// goroutine may call it at any time.
 func Explain(c *runtime.Comm, op string, bytes int) string {
 	g, _, err := find(c)
 	if err != nil {
@@ -28,11 +29,12 @@ func Explain(c *runtime.Comm, op string, bytes int) string {
 	if s.crowded {
 		crowd = "more ranks than processors"
 	}
-	r := choose(&s, g.override[i], g.table)
+	tuned := g.table.Load()
+	r := choose(&s, g.override[i], tuned)
 	why := r.why
 	switch asked := g.override[i]; asked {
 	case automatic:
-		if g.table != nil && g.table.choice(&s) == r.name {
+		if tuned != nil && tuned.choice(&s) == r.name {
 			why = "the fastest in the table that was measured"
 		}
 	case r.name:

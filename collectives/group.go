@@ -41,12 +41,9 @@ type group struct {
 	// a node, and between nodes. It is nil before the first operation of three levels.
 	deep    *tier.Nested
 	domains domains
-	// apart is true if there are two members, each of which has a processor, and the two processors
-	// have no common cache.
-	apart bool
 	// weighed is true if the two members of the group have measured whether they exchange long blocks
-	// faster by reading each other's private memory. slower is true if they have measured that they do not.
-	weighed, slower bool
+	// faster by reading each other's private memory.
+	weighed bool
 	// longParts is the method chooseLongParts. Algorithms call it through this field, because the
 	// compiler would refuse a direct call as an initialization cycle: the variable table refers to the
 	// algorithms, and chooseLongParts refers to table.
@@ -57,7 +54,6 @@ type group struct {
 	fixed bool
 	// compared is true if calls are compared with the calls of other members (GORUN_COMPARE).
 	compared bool
-	table    *Table   // nil for the built-in choice
 	choices  *choices // nil without gorun -explain
 	// chosen has the rules of the latest blocking calls.
 	chosen chosen
@@ -75,8 +71,16 @@ type group struct {
 
 	// The fields below may be used by any goroutine.
 
+	// table replaces the built-in choice, unless it is nil.
+	table atomic.Pointer[Table]
 	// unreadable is true if members have tried to read each other's private memory, and could not.
 	unreadable atomic.Bool
+	// apart is true if there are two members, each of which has a processor, and the two processors
+	// have no common cache.
+	apart atomic.Bool
+	// slower is true if the two members have measured that they do not exchange long blocks faster by reading each
+	// other's private memory (see node.Group.PullsFaster).
+	slower atomic.Bool
 	// home is the private view of the communicator, without the context.Context of an operation.
 	home *runtime.Comm
 	// busy is busyBlocking while a blocking operation is in progress, and after a Close that found no
@@ -184,7 +188,8 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{memories: new(memories), override: override, table: measured, fixed: fixed, compared: compared, choices: noted, crowded: c.Oversubscribed()}
+	g := &group{memories: new(memories), override: override, fixed: fixed, compared: compared, choices: noted, crowded: c.Oversubscribed()}
+	g.table.Store(measured)
 	g.cramped = g.crowded && c.World().Processors() <= crampedMax
 	g.home = c.WithContext(context.Background())
 	g.recorder, g.context = c.Recorder()
@@ -210,8 +215,8 @@ func toggled(name string, otherwise bool) (bool, error) {
 func (g *group) situation(k *call) situation {
 	s := g.messageSituation(k)
 	s.near, s.nested, s.inOrder = g.near, g.nested, g.inOrder
-	s.readable, s.spread, s.apart = g.near && !g.unreadable.Load(), g.domains.spread(), g.apart
-	s.pulls = g.size == 2 && !g.crowded && !g.slower
+	s.readable, s.spread, s.apart = g.near && !g.unreadable.Load(), g.domains.spread.Load(), g.apart.Load()
+	s.pulls = g.size == 2 && !g.crowded && !g.slower.Load()
 	return s
 }
 
@@ -228,7 +233,7 @@ func (g *group) messageSituation(k *call) situation {
 
 // take returns the rule for a situation. With gorun -explain it records the choice.
 func (g *group) take(s *situation) *rule {
-	r := choose(s, g.override[s.op], g.table)
+	r := choose(s, g.override[s.op], g.table.Load())
 	if g.choices != nil {
 		g.choices.note(s, r)
 	}
@@ -292,8 +297,9 @@ func (g *group) begin(k *call) error {
 }
 
 // announce counts and records a blocking call that sends no labeled message: it has no elements, or its messages are
-// values. The goroutine must own the group. announce repeats lines of begin, because another function between the caller
-// and the record would hide a call site that is as deep as callsite.Site can hold.
+// values. The goroutine must own the group. announce repeats lines of begin, because a common
+// function would add a frame to the stack. A callsite.Site holds few frames, so that the frame of the program might
+// then be missing.
 func (g *group) announce(k *call) {
 	said := k.statement()
 	g.number++

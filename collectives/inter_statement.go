@@ -43,7 +43,7 @@ func (o interOperation) String() string {
 //	bits 56-63  interOperation
 //	bits 48-55  operator of a reduction
 //	bits 40-47  kind of the elements
-//	bits 24-39  number of the call. (The numbers of the steps within a group would not do,
+//	bits 24-39  number of the call. (The numbers of the steps within a group cannot replace it,
 //	            because a rank that passes ProcNull executes no steps)
 //	bit  23     side of the root's group
 //	bits  0-22  1 + root of an operation that has one

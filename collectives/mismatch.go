@@ -147,8 +147,8 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 }
 
 // leftovers returns an error if the calls that this member and its neighbours on the node have recorded in
-// shared memory differ. It also returns an error if a message remains that no operation will receive, because
-// its label (label.go) differs from the label of this member's call of the same number. For example, two members
+// shared memory differ. It also returns an error if a message was not received, and the label (label.go)
+// of the message differs from the label of this member's call of the same number. For example, two members
 // may both call a broadcast as root; neither waits for the other. When leftovers is called, the other members
 // must have made all their calls.
 func (g *group) leftovers() error {

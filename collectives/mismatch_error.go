@@ -32,8 +32,8 @@ type MismatchError struct {
 // FailureOrigin returns the world rank of the member that made the wrong call. To decide between the ranks
 // Rank and Peer, up to four other ranks were asked for their calls. The first of these ranks that made one
 // of the two calls decides: the call that it did not make is the wrong one. If none of them made either
-// call, or if the two calls are equal, FailureOrigin returns the world rank of the lower of the two ranks
-// or, if they are of different groups of an Intercomm, the lower of their world ranks.
+// call, or if the two calls are equal, FailureOrigin returns the world rank of Rank or of Peer, whichever is
+// lower. If Rank and Peer are of different groups of an Intercomm, it then returns the lower of their world ranks.
 func (e *MismatchError) FailureOrigin() int { return e.odd }
 
 // Error implements error.

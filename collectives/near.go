@@ -177,7 +177,7 @@ func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Gr
 // without regard to GORUN_COLL.
 func (g *group) chooseLongParts(n *node.Group, longest int) (node.LongParts, error) {
 	s := g.situation(&call{op: message.AllToAll, block: longest})
-	r := choose(&s, automatic, g.table)
+	r := choose(&s, automatic, g.table.Load())
 	switch {
 	case g.unmeasured(r):
 		if err := g.weigh(n); err != nil {
@@ -231,7 +231,7 @@ func (g *group) run(k *call) error {
 		if err := g.weigh(n); err != nil {
 			return err
 		}
-		if g.slower {
+		if g.slower.Load() {
 			return g.run(k)
 		}
 	}
@@ -280,6 +280,7 @@ func (g *group) unmeasured(r *rule) bool {
 // members measure it in the first operation whose algorithm depends on the result.
 func (g *group) weigh(n *node.Group) error {
 	faster, err := n.PullsFaster()
-	g.weighed, g.slower, g.chosen = true, !faster, chosen{}
+	g.slower.Store(!faster)
+	g.weighed, g.chosen = true, chosen{}
 	return err
 }

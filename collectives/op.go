@@ -60,7 +60,7 @@ func (Builtin) op() {}
 func Func[T any](fn func(a, b T) T, commutative bool) Op {
 	operator := uint8(message.UserOperator)
 	if !commutative {
-		operator = orderedOperator // members choose other algorithms, so the calls do not match
+		operator = orderedOperator // must not match a commutative Func, for which members choose other algorithms
 	}
 	return &userOp[T]{message.Reduction{
 		Fn: func(dst, a, b []byte) {

@@ -40,8 +40,9 @@ func TestPair(t *testing.T) {
 	})
 }
 
-// If two ranks make different calls, at least one of them gets a MismatchError, and the other one gets it or the error of
-// a broken communicator. A short message, whose sender does not wait for its receiver, is not left for a later call.
+// If two ranks make different calls, at least one of them gets a MismatchError. The other one gets a MismatchError or
+// the error of a broken communicator. A short message, whose sender does not wait for its receiver, is not left for a
+// later call.
 func TestPairMismatch(t *testing.T) {
 	for name, calls := range map[string][2]func(c *runtime.Comm) error{
 		"long": {

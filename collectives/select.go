@@ -22,7 +22,7 @@ type situation struct {
 	fixed bool
 	// near: all ranks share memory. crowded: the ranks of this node outnumber its processors.
 	near, crowded bool
-	// cramped: crowded is true, and the node has at most crampedMax processors for them.
+	// cramped: crowded is true, and the ranks of this node share at most crampedMax processors.
 	cramped bool
 	// nested: several ranks share a node, but not all ranks do. inOrder: nested is true, and the ranks of each
 	// node precede the ranks of the next node.

@@ -46,7 +46,9 @@ func (g *group) shared() (*node.Group, error) {
 		return nil, err
 	}
 	if g.size == 2 && !g.crowded {
-		g.apart, err = n.Apart()
+		var apart bool
+		apart, err = n.Apart()
+		g.apart.Store(apart)
 	}
 	return n, err
 }

@@ -148,7 +148,8 @@ func Tune(c *runtime.Comm, t *Table) error {
 	if err != nil {
 		return err
 	}
-	g.table, g.chosen = t, chosen{}
+	g.table.Store(t)
+	g.chosen = chosen{}
 	return nil
 }
 
@@ -164,7 +165,8 @@ func AlgorithmNames(op string) []string {
 
 // Choice returns the name of the algorithm that the blocking form of an operation on c would use for
 // contributions or blocks of the given length in bytes. It returns "" if there is no such operation.
-// For reductions it assumes a commutative operator and elements of one byte. It does not communicate.
+// For reductions it assumes a commutative operator and elements of one byte. It does not communicate. Any
+// goroutine may call it at any time.
 func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
 	g, _, err := find(c)
 	if err != nil {
@@ -175,7 +177,7 @@ func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
 		return "", nil
 	}
 	s := g.assumed(o, bytes)
-	return choose(&s, g.override[o], g.table).name, nil
+	return choose(&s, g.override[o], g.table.Load()).name, nil
 }
 
 // environmentTable reads the table in the file that GORUN_COLL_TABLE names. It reads the file only in

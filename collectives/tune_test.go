@@ -83,8 +83,8 @@ func TestTuneChooses(t *testing.T) {
 	})
 }
 
-// A table counts from the next call on, even if that call is like the call before. The operator is not associative,
-// so that each algorithm gives another result.
+// A table applies from the next call on, even if that call has the same arguments as the call before. The operator is
+// not associative, so that each algorithm gives another result.
 func TestTuneCountsAtOnce(t *testing.T) {
 	odd := collectives.Func(func(a, b uint64) uint64 { return 3*a + 5*b + 1 }, true)
 	world(t, 5, func(c *runtime.Comm) error {
@@ -130,6 +130,39 @@ func TestTuneBesideAStartedOperation(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// Any goroutine may call Explain and Choice, also while another goroutine is in the first operations, which find out
+// where the members are and which copies are faster, or in Tune. The race detector would report a race.
+func TestExplainBesideOperations(t *testing.T) {
+	table := parsed(t, "bcast * * * chain")
+	for _, size := range []int{2, 4} {
+		world(t, size, func(c *runtime.Comm) error {
+			if err := collectives.InDomains(c, []int{0, 0, 1, 1}[:size]); err != nil {
+				return err
+			}
+			done, ended := make(chan bool), make(chan error)
+			go func() {
+				for {
+					select {
+					case <-done:
+						ended <- nil
+						return
+					default:
+					}
+					_, err := collectives.Choice(c, "bcast", 1<<20)
+					if told := collectives.Explain(c, "bcast", 1<<20); err != nil || !strings.HasPrefix(told, "bcast of ") {
+						ended <- fmt.Errorf("%q: %w", told, err)
+						return
+					}
+				}
+			}()
+			err := errors.Join(collectives.Barrier(c), collectives.Bcast(c, make([]byte, 1<<20), 0),
+				collectives.Tune(c, table), collectives.Barrier(c))
+			close(done)
+			return errors.Join(err, <-ended)
+		})
+	}
 }
 
 // In a table, the number of ranks is the size of the communicator. The number of ranks per node is the

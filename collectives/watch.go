@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// watchPeriod is the period of a watch's timer. When a blocking operation has been in progress for one to
-// two periods, or when no nonblocking operation has started or ended in that time although some are in
-// progress, this rank asks other members (see compare) about their calls. So calls that differ are
+// watchPeriod is the period of a watch's timer. This rank asks other members (see compare) about their
+// calls in two cases: a blocking operation has been in progress for one to two periods, or nonblocking operations
+// are in progress and none has started or ended in that time. So calls that differ are
 // reported before the launcher looks for a deadlock.
 const watchPeriod = 500 * time.Millisecond
 
@@ -102,9 +102,10 @@ func (g *group) compare(number uint64) {
 }
 
 // compareWith compares the recorded calls of one kind with those of the members from which this rank waits to
-// receive messages, and of the next rank. It breaks the communicator if they differ, unless the communicator
-// is broken or closed, or the argument still, which is a function, returns false: then this rank has meanwhile
-// started (or, if the calls are nonblocking, started or ended) an operation.
+// receive messages, and of the next rank. If the calls differ, it breaks the communicator. It does nothing if the
+// communicator is already broken or closed. It also breaks nothing if the argument still, a function, returns false.
+// In this case, this rank has meanwhile started an operation (or, if the calls are nonblocking, has started or ended
+// one).
 func (g *group) compareWith(calls *record, started uint64, still func() bool) {
 	if g.home.Err() != nil {
 		return

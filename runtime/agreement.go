@@ -117,10 +117,10 @@ func (a *agreement) gather(mine []uint64) ([]uint64, error) {
 // ranks give the same number of words.
 //
 // Algorithm: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all
-// communications in multiport message-passing systems" (1997). The number of blocks that a rank has
-// doubles in each of ceil(log2 n) rounds, except that the last round may add fewer blocks. The algorithm works for
-// any number n of ranks. The time is ceil(log2 n) alpha + (n-1) m beta for m bytes per rank, with the latency alpha
-// and the time beta per byte.
+// communications in multiport message-passing systems" (1997). In each of
+// ceil(log2 n) rounds, a rank doubles the number of its blocks; the last round may add fewer blocks. The algorithm
+// works for any number n of ranks. The time is ceil(log2 n) alpha + (n-1) m beta for m bytes per rank, with the latency
+// alpha and the time beta per byte.
 func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 	n, width := len(a.ranks), len(mine)
 	near := make([]uint64, n*width) // block i has the words of rank (a.rank+i)%n

@@ -54,8 +54,8 @@ func TestCloseAfterABreakByAnotherRank(t *testing.T) {
 	}))
 }
 
-// When an agreement has been decided, this rank has acted on an earlier revocation by a lost rank. Here the goroutine
-// that acts on the revocation is slow.
+// Before a decided call of Agree or Shrink returns, this rank has acted on an earlier revocation by a lost rank. Here
+// the goroutine that acts on the revocation is slow.
 func TestRevocationByALostRank(t *testing.T) {
 	require.NoError(t, Local(3, func(w *World) error {
 		c, err := w.Comm().Dup()

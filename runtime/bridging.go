@@ -27,7 +27,7 @@ type bridging struct {
 	met bool
 }
 
-// wholeInter is the tag under which an agreeing (see agreement.go) records an operation of two groups. No message has
+// wholeInter is the tag under which an agreeing (see agreeing.go) records an operation of two groups. No message has
 // this tag.
 const wholeInter = -1
 

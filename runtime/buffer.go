@@ -56,9 +56,9 @@ const (
 //
 // On Linux, Alloc checks a Buffer of more than 64 MiB. It returns an error if the Buffer is longer than the memory of
 // the machine or the limit of the process's cgroup. It does not count memory that is in use, because the system gives
-// each page only at its first access. If no memory is left then, this access ends the process, as with Go's heap. The
-// signal is SIGKILL or, if the machine limits committed memory (vm.overcommit_memory=2), SIGBUS. On other systems, the
-// memory of the machine is not known, and Go ends the process if it gets no memory.
+// each page only at its first access. If no memory is left by then, the access ends the process, as with Go's heap.
+// The signal is SIGKILL or, if the machine limits committed memory (vm.overcommit_memory=2), SIGBUS. On other systems,
+// the memory of the machine is not known, and Go ends the process if it gets no memory.
 func Alloc[T any](w *World, n int) (*Buffer, error) {
 	e := elementOf[T]()
 	if e.err != nil {

@@ -84,7 +84,7 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 	}))
 }
 
-// SendBuffer refuses a Buffer of another World, also if a Buffer of its own World has the same place in its arena. Both
+// SendBuffer refuses a Buffer of another World, even if a Buffer of its own World has the same place in its arena. Both
 // Buffers stay usable.
 func TestBufferOfAnotherWorldIsRefused(t *testing.T) {
 	foreign := make(chan *runtime.Buffer, 1)

@@ -51,7 +51,7 @@ func recall(w *runtime.World) error {
 		case err == nil:
 			sent = append(sent, i)
 		case !errors.Is(err, runtime.ErrCanceled) || i > 0:
-			return fmt.Errorf("send %d, of which there is a copy: %w", i, err)
+			return fmt.Errorf("send %d, whose message was copied into the lane: %w", i, err)
 		}
 		if err := runtime.Ssend(c, []int{i}, 1, rhythm); err != nil {
 			return err

@@ -77,7 +77,7 @@ func TestReorderIsAnOrder(t *testing.T) {
 	}
 }
 
-// In a graph that is a ring, reordering leaves at most 6 of the 12 edges between nodes, whether
+// A graph is a ring of 12 edges. After reordering, at most 6 of these edges are between nodes, whether
 // ranks are placed in blocks or round-robin. Without reordering, more edges are between nodes.
 func TestVerticesAreReordered(t *testing.T) {
 	const n = 12

@@ -79,7 +79,7 @@ type commCore struct {
 	// announced is a break that another member has reported and that a goroutine stores in failure, or
 	// has stored there; nil if there is none.
 	announced atomic.Pointer[commFailure]
-	// broken is true once the communicator has been broken, also after Close has replaced failure.
+	// broken is true once the communicator has been broken, even after Close has replaced failure.
 	broken atomic.Bool
 	// notified is true if this rank has sent messages that notify the other members of the break. breaking guards it.
 	notified bool

@@ -23,8 +23,8 @@ func (core *commCore) depart(world int) {
 // leaveComm ends the contexts of a communicator that this rank has closed, and notifies the other members, either now
 // or after later closes (see comms.close). The argument before is the failure that the communicator had when it was
 // closed, or nil. If the communicator was broken and this rank has not notified the other members of the break,
-// leaveComm does so first. Otherwise a member that does not know of the break could send a message to this rank. It
-// would then report the refusal of the message and not the break.
+// leaveComm does so first. Otherwise a member that does not know of the break could send a message to this rank. That
+// member would then report the refusal of the message and not the break.
 func (w *World) leaveComm(core *commCore, before *commFailure) {
 	core.breaking.Lock() // so that the notice of a break is sent before the notice of the end
 	defer core.breaking.Unlock()

@@ -28,9 +28,10 @@ var (
 	ErrCommClosed = errors.New("communicator was closed")
 	// ErrInUse ends a collective operation that begins while another goroutine of the rank is in an
 	// operation of the same kind on the same communicator. Each of the following sets is one kind: Split and
-	// SplitType; Agree and Shrink; CreateCart and Cart.Sub; the calls that make a Graph; NewShared and
-	// NewSharedAmong; the blocking operations of package collectives. The operation of the other goroutine
-	// ends with ErrInUse, too, unless it is Agree, Shrink, CreateIntercomm or a method of Intercomm.
+	// SplitType; Agree and Shrink; CreateCart and Cart.Sub; the calls that make a Graph; Intercomm.Dup and
+	// Intercomm.Merge; NewShared and NewSharedAmong; the blocking operations of package collectives. The
+	// operation of the other goroutine ends with ErrInUse, too, unless it is Agree, Shrink, CreateIntercomm or a method
+	// of Intercomm.
 	ErrInUse = errors.New("communicator is in use")
 	// ErrComm is the error for a communicator that is nil or of the wrong kind.
 	ErrComm = errors.New("communicator is nil or of the wrong kind")

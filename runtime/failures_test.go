@@ -93,19 +93,19 @@ func errHandler(m mortal) error {
 	_, err := runtime.Recv(c, make([]byte, 1), 1, 0)
 	var peer *runtime.PeerError
 	if !errors.As(err, &peer) || peer.Rank != 1 || peer.Op == "" || peer.Cause == nil {
-		return fmt.Errorf("not all is said: %w", err)
+		return fmt.Errorf("want a PeerError with rank 1, an operation and a cause, got %w", err)
 	}
 	if c.Err() != nil || c.IsRevoked() {
-		return fmt.Errorf("one operation's loss ends the communicator: %w", c.Err())
+		return fmt.Errorf("the loss of rank 1 has ended the communicator: %w", c.Err())
 	}
 	if lost, _ := c.Failed(); lost.Rank(1) < 0 {
-		return fmt.Errorf("the loss of rank 1 is no failure: %v", lost.Ranks())
+		return fmt.Errorf("Failed does not return rank 1: %v", lost.Ranks())
 	}
 	next, last := map[int]int{0: 2, 2: 3, 3: 0}[c.Rank()], map[int]int{0: 3, 2: 0, 3: 2}[c.Rank()]
 	got := make([]int, 1)
 	_, err = runtime.SendRecv(c, []int{m.Rank()}, next, 1, got, last, 1)
 	if err == nil && got[0] != last {
-		err = fmt.Errorf("%d in place of %d", got[0], last)
+		err = fmt.Errorf("received %d, want %d", got[0], last)
 	}
 	return err
 }
@@ -174,7 +174,7 @@ func errInsulation(m mortal) error {
 			return err
 		}
 		if lost := half.Ack(); lost.Size() != 0 || half.IsRevoked() {
-			return fmt.Errorf("a death outside: %v, %w", lost.Ranks(), half.Err())
+			return fmt.Errorf("a death outside of the communicator has an effect: %v, %w", lost.Ranks(), half.Err())
 		}
 		_, err := half.Agree(1)
 		return err
@@ -245,7 +245,7 @@ func revoke(m mortal) error {
 		return fmt.Errorf("want a revoked communicator, got %w", err)
 	}
 	if err := meet(c); !errors.Is(err, runtime.ErrCommBroken) {
-		return fmt.Errorf("after it: %w", err)
+		return fmt.Errorf("after the revocation: %w", err)
 	}
 	return nil
 }

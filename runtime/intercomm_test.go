@@ -162,7 +162,7 @@ func TestIntercommBreak(t *testing.T) {
 	})
 }
 
-// If one rank abandons an operation on an Intercomm, the operation ends for both groups, also if
+// If one rank abandons an operation on an Intercomm, the operation ends for both groups, even if
 // that rank is not the leader of its group.
 func TestIntercommFailureReachesTheOtherGroup(t *testing.T) {
 	for name, try := range map[string]func(*runtime.Intercomm) error{

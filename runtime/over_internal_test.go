@@ -8,8 +8,8 @@ import (
 )
 
 // After a World has ended because a rank is lost, the living ranks may still use the Buffers that they hold, until they
-// leave the World. The same holds for the Shareds that they have not closed. This memory is not reused before, although
-// the engine reports all ranks as down.
+// leave the World. The same holds for the Shareds that they have not closed. This memory is not reused until then,
+// although the engine reports all ranks as down.
 func TestLivingRanksKeepTheirMemoryAfterTheEnd(t *testing.T) {
 	holds, checked := make(chan struct{}), make(chan struct{})
 	require.NoError(t, LocalRespawn(t.Context(), 3, 1, func(w *World) error {

@@ -263,7 +263,7 @@ func TestWatchOnADumbTerminal(t *testing.T) {
 	require.NotContains(t, string(w.shown), "\x1b")
 }
 
-// Ctrl-Z restores the terminal for the shell, also if a script runs gorun inspect -watch. The table
+// Ctrl-Z restores the terminal for the shell, even if a script runs gorun inspect -watch. The table
 // is shown again when the shell continues the job.
 func TestWatchIsSuspended(t *testing.T) {
 	shell, err := exec.LookPath("bash")

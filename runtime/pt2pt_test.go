@@ -298,7 +298,7 @@ func TestUnpostedStridedMessages(t *testing.T) {
 	})
 }
 
-// SendRecvReplace exchanges messages in one buffer, also if the function of a NewRequest calls it
+// SendRecvReplace exchanges messages in one buffer, even if the function of a NewRequest calls it
 // (MPICH's pt2pt/isendrecv_replace.c).
 func TestSendRecvReplaceAroundARing(t *testing.T) {
 	const ranks = 5

@@ -125,8 +125,8 @@ func (c *Comm) receiving(e *element, operation engine.Handle) Request {
 }
 
 // refused returns the Request of an operation that was not started. The reason is err or, if err is
-// nil, that the peer of the operation is ProcNull. The argument what is the name of the operation. With a check, it is
-// a finding if the program does not take an error.
+// nil, that the peer of the operation is ProcNull. The argument what is the name of the operation. With a
+// check, an error that the program does not take is a finding.
 func (c *Comm) refused(what string, err error) Request {
 	r := unstarted(err)
 	if c != nil && err != nil {

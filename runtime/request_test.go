@@ -358,7 +358,7 @@ func TestWaitAllJoinsErrors(t *testing.T) {
 	})
 }
 
-// A request ends when the context.Context of its view ends, also if WaitAll waits for it together
+// A request ends when the context.Context of its view ends, even if WaitAll waits for it together
 // with requests of other views.
 func TestWaitAllHearsOfEveryContext(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The result of a request is returned once, also if the request was copied. A request whose result
+// The result of a request is returned once, even if the request was copied. A request whose result
 // was returned does not affect the next operation, for which the engine uses the same record.
 func TestResultIsTakenOnce(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {

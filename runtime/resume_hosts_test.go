@@ -87,7 +87,7 @@ func TestSparesOnHostsAreReplaced(t *testing.T) {
 	require.Equal(t, 4, strings.Count(r.out, "in generation 3\n"), r.out)
 }
 
-// Ranks are started again also if agents start agents: h1 starts h2 and h3, and h4 starts h5 and
+// Ranks are started again even if agents start agents: h1 starts h2 and h3, and h4 starts h5 and
 // h6. The hosts below a lost host are lost with it.
 func TestResumeBelowATree(t *testing.T) {
 	c := nscluster.StartSSH(t, 7)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Also if there is no other member, Signal stores without a memory barrier only if this process executes one before one
-// of its own goroutines sleeps.
+// Even in a Shared with a single member, Signal omits the memory barrier only if this process executes a memory
+// barrier before one of its goroutines sleeps.
 func TestSignalOfASingleMemberHasABarrier(t *testing.T) {
 	everywhere(t, 1, func(w *World) error {
 		s, err := NewShared(w.Comm(), 8)

@@ -32,7 +32,7 @@ func TestSplitType(t *testing.T) {
 }
 
 // A rank can pass Undefined to get no communicator. Invalid or different types are refused at all
-// ranks, also if only one rank passes the invalid type.
+// ranks, even if only one rank passes the invalid type.
 func TestSplitTypeArguments(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		what := runtime.SharedNode

@@ -97,9 +97,9 @@ type outflow struct {
 type flow struct{ values, bytes uint64 }
 
 // SendStream sends the values of a sequence to dest in order, each in its own message; dest
-// receives them by Stream. SendStream sends at most 128 values ahead of the receiver, with at most 256 KiB,
-// or with less than 128 KiB before a last value of any length. Then it waits until the receiver has taken
-// some values. It returns nil when the receiver has taken all values. If seq yields an error, or a
+// receives them by Stream. SendStream gets ahead of the receiver by at most 128 values and 256 KiB. While it is
+// ahead by less than 128 KiB, it may send a value of any length. At these limits it waits until the receiver has
+// taken some values. It returns nil when the receiver has taken all values. If seq yields an error, or a
 // value cannot be encoded, SendStream returns the error. The receiver gets the values that precede the
 // error, and then a StreamError. A panic of seq passes through SendStream, and the receiver gets a
 // StreamError, too. SendStream returns ErrStreamStopped if the receiver stops the stream, and a

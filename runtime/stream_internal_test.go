@@ -55,7 +55,7 @@ func TestStreamCreditsAreChecked(t *testing.T) {
 }
 
 // After a stream was left early, by its receiver or by its sender, the next stream of the communicator discards
-// the messages that are left of it.
+// the remaining messages of the stream that was left.
 func TestStreamLeavesNothing(t *testing.T) {
 	require.NoError(t, Local(2, func(w *World) error {
 		c := w.Comm()

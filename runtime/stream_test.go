@@ -32,7 +32,7 @@ func counting[T any](n int, made *atomic.Int64, err error, make func(i int) T) i
 	}
 }
 
-// A stream delivers its values in order and ends, also if the window cannot hold all values, or one of them.
+// A stream delivers its values in order and ends, even if all values together, or a single value, exceed the window.
 func TestStreams(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		var made atomic.Int64

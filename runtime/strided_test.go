@@ -87,7 +87,7 @@ func TestStridedReceiveWithoutAMessage(t *testing.T) {
 	}
 }
 
-// Negative counts, overlapping blocks, and a description that reaches beyond the slice are refused, also if the
+// Negative counts, overlapping blocks, and a description that reaches beyond the slice are refused, even if the
 // number of its elements overflows.
 func TestStridedRefusesWhatDoesNotFit(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {

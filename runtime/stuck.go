@@ -274,8 +274,8 @@ func (w *World) lanes() []bootstrap.Lane {
 
 // whereabouts sets d.Quiet to the age of the youngest wait in d.Waits. d.Waits does not contain the waits for futures
 // yet, because their age is not known. If no goroutine is in such a wait or in World.Close, whereabouts sets d.Quiet
-// to the time since the last call of gorun. In a rank with actors, it is the time since the rank last handled a frame.
-// In this case whereabouts also sets the line and the function that the program executes.
+// to the time since the last call of gorun or, in a rank with actors, since the rank last handled a frame. It then
+// also sets d.Line and d.Function, the source line and the function that the program executes.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {

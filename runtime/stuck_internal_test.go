@@ -49,7 +49,7 @@ func TestEpisodeBeginsWithTheYoungestWait(t *testing.T) {
 	require.NotEqual(t, one, other, "another wait is another episode")
 }
 
-// The report of a rank that computes tells how long the program has not called gorun, also after earlier reports. gorun
+// The report of a rank that computes tells how long the program has not called gorun, even after earlier reports. gorun
 // -stall and the advice "look there" depend on this time.
 func TestReportsAreNoCallsOfTheProgram(t *testing.T) {
 	for _, way := range []string{transportShm, transportRDMA} {

@@ -97,7 +97,7 @@ func isendErr(m mortal) error {
 		}
 	}
 	if c.Ack().Size() < 2 { // both deaths were reported above, so Ack returns both
-		return errors.New("a death that was reported is no failure")
+		return errors.New("Ack does not return the deaths that were reported")
 	}
 	_, err := c.Agree(1)
 	return err
@@ -115,7 +115,7 @@ func pingPairs(m mortal) error {
 		out[0] = i
 		_, err := runtime.SendRecv(c, out, peer, 1, in, peer, 1)
 		if err == nil && in[0] != i {
-			err = fmt.Errorf("%d in place of %d", in[0], i)
+			err = fmt.Errorf("received %d, want %d", in[0], i)
 		}
 		if err != nil {
 			if broken = true; peer != 1 && peer != 2 {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Bytes that are written at either end of a wire arrive in order, also if the writer then closes its
+// Bytes that are written at either end of a wire arrive in order, even if the writer then closes its
 // end. Nothing arrives at an end that is closed.
 func TestWire(t *testing.T) {
 	var held []func()

@@ -46,7 +46,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	timed, warmup := o.Loops(8)
 	switch c.Rank() {
 	case 0:
-		table, err := osu.NewTable(w, o, "Median (us)", "90th in 100 (us)")
+		table, err := osu.NewTable(w, o, "Median (us)", "90% within (us)")
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 	if *busy == 0 {
 		return times, nil
 	}
-	for ; of < *busy; of++ { // rank 1 may wait for room, and comes to the answer only after these messages
+	for ; of < *busy; of++ { // rank 1 receives the answer only when all sends of its window have ended
 		if _, err := runtime.Recv(c, word[:], 1, tagBusy); err != nil {
 			return nil, err
 		}

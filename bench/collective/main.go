@@ -1,6 +1,6 @@
 // Command collective measures collective operations in the same way as the OSU Micro-Benchmarks
 // (osu_allreduce and others). The result is the time of one call, averaged over calls and ranks. Each call is
-// timed on its own. Between calls of an operation that is not itself a barrier there is a barrier, which is not timed.
+// timed on its own. Unless the operation is itself a barrier, each call is followed by a barrier that is not timed.
 //
 //	gorun -np 2 -bind-to core ./bench/collective -op allreduce -type float32
 package main

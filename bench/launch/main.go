@@ -70,7 +70,7 @@ func (o *options) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = t.Close() }() // hosts that stay do not change the figures
+		defer func() { _ = t.Close() }() // after an error, hosts may remain, but the figures are not affected
 	}
 	systems, err := build(ctx, dir)
 	if err != nil {

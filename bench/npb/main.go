@@ -40,7 +40,7 @@ func main() {
 	names := strings.Join(slices.Sorted(maps.Keys(kernels)), ", ")
 	name := flag.String("kernel", "cg", "`kernel`, one of "+names+": ep runs on any number of ranks, the others on powers of two")
 	className := flag.String("class", "S", "problem size `class`: S, W, A or B")
-	saves := flag.Bool("checkpoint", false, "keep copies of the state of cg after each iteration, and say so")
+	saves := flag.Bool("checkpoint", false, "save the state of cg after each iteration except the last, and print a line for each save")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "Usage: gorun -np 4 ./bench/npb [-kernel name] [-class S|W|A|B] [-checkpoint]")
 		flag.PrintDefaults()

@@ -6,7 +6,7 @@
 //	go -C bench/peers run . -part osu           # as the OSU benchmarks measure, a quarter of an hour
 //	go -C bench/peers run . -part curves        # latency and bandwidth over size, four minutes
 //	go -C bench/peers run . -only 'latency 8 B' # some rows
-//	go -C bench/peers run . -rounds 1 -quick    # does it work at all
+//	go -C bench/peers run . -rounds 1 -quick    # a short test of the comparison
 //	go -C bench/peers run . -part npb -npb DIR  # NAS kernels beside the reference codes
 //	go -C bench/peers run . -draw               # the pictures again, of stored samples
 //

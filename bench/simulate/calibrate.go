@@ -34,8 +34,8 @@ type algorithm struct {
 }
 
 // trained are the algorithms to which a model is fitted. They include no algorithm of allreduce. Two of them
-// exchange messages twice in a call on two ranks; without them, the time of a message could not be told from
-// the time of the call.
+// exchange messages twice in a call on two ranks; without them, the time of a message could not be separated
+// from the time of the call.
 var trained = []algorithm{
 	{"allgather", "ring", []int{8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}, 0},
 	{"alltoall", "pairwise", []int{8, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}, 0},

@@ -73,7 +73,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 	flags := flag.NewFlagSet("tune", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	names := flags.String("op", strings.Join(operationNames, ","), "`operations`, separated by commas")
-	sizes := flags.String("m", "8,256,1024,4096,16384,65536,262144,1048576", "`lengths` in bytes of a contribution or block, rising")
+	sizes := flags.String("m", "8,256,1024,4096,16384,65536,262144,1048576", "`lengths` in bytes of a contribution or block, in ascending order")
 	flags.IntVar(&o.iterations, "i", 20, "`calls` that are timed together")
 	flags.StringVar(&o.output, "o", "-", "`file` for the table, - for the standard output")
 	if err := flags.Parse(args); err != nil {

@@ -23,8 +23,8 @@ import (
 var (
 	gorun   = flag.String("gorun", "gorun", "`file` of gorun")
 	only    = flag.String("only", "", "`pattern` of the names of the programs that are run")
-	verbose = flag.Bool("v", false, "print what gorun says of each program")
-	rank    = flag.String("program", "", "`name` of the program of which this process is a rank, of gorun's use")
+	verbose = flag.Bool("v", false, "print gorun's report on each program in place of the page")
+	rank    = flag.String("program", "", "for internal use: `name` of the program of which this process is a rank")
 )
 
 func main() {

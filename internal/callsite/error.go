@@ -163,7 +163,8 @@ func place(f goruntime.Frame) (line, function string) {
 
 // caller does the work of Caller. If the argument within is not "", caller begins at the innermost function
 // whose name begins with within. It skips the frames of the functions that this function has called. If the argument
-// until is not "", caller looks at no function from the one with that name outward.
+// until is not "", the search ends with the function of that name: caller does not look at the functions that
+// called it.
 func caller(stack []uintptr, within, until string) (line, function string) {
 	if len(stack) == 0 {
 		return "", ""

@@ -168,7 +168,7 @@ func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error)
 	mine := find(&s.own, c.Rank(), step)
 	if from := holders(all, c.Rank(), step)[0]; mine == nil {
 		mine = s.oldest(&s.own)
-		err = cmp.Or(err, mine.receive(c, from, c.Rank(), step))
+		err = cmp.Or(err, mine.obtain(c, from, c.Rank(), step))
 	}
 	return mine, cmp.Or(err, runtime.WaitAll(requests))
 }
@@ -209,7 +209,7 @@ func (s *Store) replenish(c *runtime.Comm, r *ring, all []holding, step int) err
 		handed = s.hand(c, r, mine.image, step)
 	}
 	if !keeps(c.Rank(), r.ward) {
-		err = s.oldest(&s.kept).receive(c, r.ward, r.ward, step)
+		err = s.oldest(&s.kept).obtain(c, r.ward, r.ward, step)
 	}
 	return cmp.Or(err, handed())
 }

@@ -196,7 +196,7 @@ func (s *Store) exchange(c *runtime.Comm, r *ring, mine, theirs *copied, step in
 		return nil
 	}
 	sent := s.hand(c, r, mine.image, step)
-	err := theirs.receive(c, r.ward, r.ward, step)
+	err := theirs.obtain(c, r.ward, r.ward, step)
 	return cmp.Or(err, sent())
 }
 

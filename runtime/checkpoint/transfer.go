@@ -52,6 +52,16 @@ func (d *copied) receive(c *runtime.Comm, from, rank, step int) error {
 	return d.verify(c.Size(), rank, step)
 }
 
+// obtain is receive for a Save or a Restore. If it fails, it breaks c: the sender may wait until its messages are
+// received, and would wait for ever for those that this member does not receive.
+func (d *copied) obtain(c *runtime.Comm, from, rank, step int) error {
+	err := d.receive(c, from, rank, step)
+	if err != nil {
+		c.Break(err)
+	}
+	return err
+}
+
 // receivePlain receives an image of length bytes in the plain form.
 func (d *copied) receivePlain(c *runtime.Comm, from, rank, length int) error {
 	d.image = d.image[:0]

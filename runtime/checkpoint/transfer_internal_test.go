@@ -1,11 +1,13 @@
 package checkpoint
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -123,5 +125,36 @@ func TestAgree(t *testing.T) {
 			}
 		}
 		return nil
+	}))
+}
+
+// TestARefusedCopyEndsItsSender checks that a rank that refuses the copy of another rank ends the sends of that rank,
+// which would otherwise wait for ever, and with them all ranks of the Save.
+func TestARefusedCopyEndsItsSender(t *testing.T) {
+	const form = 7 // does not exist
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, runtime.LocalContext(ctx, 2, func(w *runtime.World) error {
+		c, err := w.Comm().Dup()
+		if err != nil {
+			return err
+		}
+		image := writeImage(nil, 3, 2, w.Rank(), []Part{Slice(make([]byte, 4<<20))})
+		var d copied
+		if w.Rank() == 0 {
+			s, err := New(Config{})
+			require.NoError(t, err)
+			require.ErrorIs(t, s.exchange(c, ringOf([]int{0, 0}, 0), &copied{image: image}, &d, 3), ErrCorrupt)
+			_, err = runtime.Recv(w.Comm(), make([]byte, 1), 1, tagImage)
+			return err
+		}
+		if err := d.receive(c, 0, 0, 3); err != nil {
+			return err
+		}
+		err = runtime.WaitAll([]runtime.Request{
+			runtime.Isend(c, []int{len(image), form}, 0, tagHead), runtime.Isend(c, image, 0, tagImage),
+		})
+		require.ErrorIs(t, err, runtime.ErrCommBroken)
+		return runtime.Send(w.Comm(), []byte{1}, 0, tagImage)
 	}))
 }

@@ -67,7 +67,8 @@ func (k *keys) rank(it int) (passed int, err error) {
 		return 0, err
 	}
 	k.share()
-	// The keys of a bucket have few values, so that count then increments elements of places that are in the caches.
+	// The keys of a bucket have few values. If keys are ordered by bucket, count therefore increments elements of
+	// places that are in the caches.
 	row.Distribute(k.sorted, &k.next, k.mine, k.shift)
 	if err := k.exchange(); err != nil {
 		return 0, err

@@ -35,7 +35,7 @@ func makeLogTable() *[1 << logBits]logPoint {
 }
 
 // logs stores the natural logarithms of x in y. The elements of x must be positive, finite and normal. logs
-// takes slices, because the compiler would not inline a function with so large a body.
+// processes whole slices, because the compiler would not inline a function of this size that computes one logarithm.
 func logs(y, x []float64) {
 	table := logTable
 	y = y[:len(x)]

@@ -1,8 +1,9 @@
 package message
 
-// The number of segments of a pipelined chain, and the least and the greatest length of a segment in
-// bytes. The segments are so many that the time until the chain is full is a small part of the whole
-// time. A segment is so long that its latency is short compared with its transfer time.
+// A message is divided into chainStages segments for a pipelined chain. If a segment would then be shorter than
+// chainLeast bytes or longer than chainMost bytes, it gets that length, and the number of segments changes. With many
+// segments, the time until the chain is full is a small part of the whole time. With long segments, the latency is
+// short compared with the transfer time.
 const (
 	chainStages = 16
 	chainLeast  = 4 << 10

@@ -69,9 +69,9 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, choose func(long
 
 // slotted has two words with a bit for each member (at most TableMax). Bit q of out is set if the part for
 // member q is in this member's slot. Bit q of in is set if the part of member q for this member is in q's
-// slot. The tables in the slots also say this, but only until the members choose how to copy the long
-// parts: the choice and the first large operation take further steps, after which a member that has ended
-// the operation may use its slot again.
+// slot. The tables in the slots have the same information, but only until the members choose how to copy the
+// long parts. The choice and the first large operation take further steps. After these steps, a member that has
+// ended the operation may use its slot again.
 type slotted struct{ out, in uint64 }
 
 // note sets the bits of member q. out is the entry of the part for q, and in is the entry of the part of q.

@@ -43,7 +43,7 @@ func TestTablesOfMembersThatAreAhead(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for range slots - 2 { // two steps belong to the choice; the last step here has the slot of the operation
+		for range slots - 2 { // the choice has taken two steps; the last of these steps reuses the slot of the AllToAllVSlots
 			if err := g.BcastSmall(bytes.Repeat([]byte{1}, 56), 0); err != nil {
 				return err
 			}

@@ -27,9 +27,9 @@ func expected(h *heap, rank int) (all []prepared) {
 	return all
 }
 
-// TestFaultIn checks that a member prepares the parts with the slots before it uses the slots, unless members share
-// processors, and the parts with the segments before the first large operation, unless these parts are too long
-// together. It prepares each part once. A barrier needs no parts.
+// TestFaultIn checks when a member prepares the parts. It prepares the parts with the slots before it uses the slots,
+// but not if members share processors. It prepares the parts with the segments before the first large operation, but
+// not if these parts together are too long. It prepares each part once. A barrier needs no parts.
 func TestFaultIn(t *testing.T) {
 	const size = 3
 	for name, tc := range map[string]struct {

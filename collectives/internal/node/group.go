@@ -165,7 +165,7 @@ func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	return mem.Await(w, v)
 }
 
-// spun polls w g.spin times, and reports whether it was at least v.
+// spun polls w until w is at least v, but at most g.spin times. It reports whether w was at least v.
 func (g *Group) spun(w *Word, v uint64) bool {
 	g.awaits()
 	for range g.spin {

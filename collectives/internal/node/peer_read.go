@@ -106,7 +106,7 @@ func (g *Group) CanPull() (bool, error) {
 }
 
 // probe reports whether every member can read from every other member. This member reads 0 bytes from
-// one other member after the other, until a read fails. Such a read succeeds only if the process can be
+// the other members, one after the other, until a read fails. Such a read succeeds only if the process can be
 // read and has the expected cookie.
 func (l *peerReads) probe() (bool, error) {
 	_, _ = rand.Read(l.cookie) // never fails

@@ -41,8 +41,8 @@ type plan struct {
 }
 
 // The sizes of the large operations' memory: flowBytes and crowdedBytes limit the length of the
-// segments of all parts together, but a segment has at least 4 KiB (flow) or 16 KiB (crowded) even if the
-// limit is then exceeded. flowDepth and crowdedDepth are the number of segments of a part.
+// segments of all parts together. However, a segment has at least 4 KiB (flow) or 16 KiB (crowded), even if
+// the segments of all parts then exceed the limit. flowDepth and crowdedDepth are the number of segments of a part.
 // flowMax and crowdedMax are the largest length of a segment. The names with flow apply if each
 // member has a processor: many short segments keep the pipeline busy. The names with crowded apply if
 // members share processors: a member should move much data in a time slice.

@@ -39,6 +39,7 @@ func (g *Group) reduceHalves(send, recv []byte, root int, r message.Reduction) e
 		half := len(mine) / r.Elem / 2 * r.Elem
 		if g.rank != root {
 			result := g.lending.scratch(&g.lending.result, half)
+			g.note(result)
 			err := g.lending.during(mine, func(l *peerReads) error { return l.pullAndCombine(result, mine[:half], 0, r) })
 			if err == nil {
 				err = g.lending.lendTo(root, result)
@@ -51,6 +52,7 @@ func (g *Group) reduceHalves(send, recv []byte, root int, r message.Reduction) e
 		out := recv[from:][:len(mine)]
 		err := g.lending.during(mine, func(l *peerReads) error { return l.pullAndCombine(out[half:], mine[half:], half, r) })
 		if err == nil {
+			g.note(out[:half])
 			err = g.lending.borrow(func(l *peerReads) error { return l.pull(1-root, 0, out[:half]) })
 		}
 		if err != nil {
@@ -69,6 +71,7 @@ func (l *peerReads) pullAndCombine(out, mine []byte, off int, r message.Reductio
 	other := 1 - l.g.rank
 	for at := 0; at < len(mine); at += size {
 		theirs := chunk[:min(size, len(mine)-at)]
+		l.g.note(theirs)
 		if err := l.pull(other, off+at, theirs); err != nil {
 			return err
 		}

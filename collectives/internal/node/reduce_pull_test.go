@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
@@ -70,4 +73,18 @@ func TestContributorLeavesBeforeTheCombination(t *testing.T) {
 		}
 		return errors.Join(err, late)
 	})
+}
+
+// TestReducePullTellsWhatIsCopied checks that, when each member combines one half, Config.Note is called for all memory
+// from which or into which members read: both contributions, the pieces that are read (half a contribution at each
+// member), the other member's result, and root's half of recv into which root reads this result.
+func TestReducePullTellsWhatIsCopied(t *testing.T) {
+	const n = 4 << 20
+	var told atomic.Int64
+	first := message.Reduction{Elem: 1, Operator: message.UserOperator, Fn: func(dst, a, _ []byte) { copy(dst, a) }}
+	run(t, node.Config{Size: 2, Note: func(b []byte) { told.Add(int64(len(b))) }}, func(_ int, g *node.Group) error {
+		send, recv := make([]byte, n), make([]byte, n)
+		return pulled(g, func() error { return g.ReducePull(send, recv, 0, first) })
+	})
+	require.EqualValues(t, 2*n+2*n/2+n/2+n/2, told.Load())
 }

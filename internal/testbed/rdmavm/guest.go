@@ -90,7 +90,7 @@ func Start(tb testing.TB, c Config) *Guest {
 func wanted(tb testing.TB) {
 	tb.Helper()
 	if os.Getenv("GORUN_RDMA_VM") != "1" {
-		tb.Skip("rdmavm: GORUN_RDMA_VM=1 is not set, which boots an emulated machine")
+		tb.Skip("rdmavm: GORUN_RDMA_VM=1, with which the tests boot an emulated machine, is not set")
 	}
 }
 
@@ -131,7 +131,7 @@ func Boot(ctx context.Context, c Config) (*Guest, error) {
 		}
 		g.Close()
 	}
-	return nil, missing("its clock runs too fast, %d times: this machine is too busy", attempts)
+	return nil, missing("the clocks of %d guests ran too fast: this machine is too busy", attempts)
 }
 
 // bootOne boots a guest. It also returns the guest's uptime by the guest's own clock.

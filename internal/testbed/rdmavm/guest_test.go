@@ -67,7 +67,7 @@ func TestGuest(t *testing.T) {
 // too.
 func TestGuestHasALimit(t *testing.T) {
 	if os.Getenv("GORUN_RDMA_VM") != "1" {
-		t.Skip("GORUN_RDMA_VM=1 is not set, which boots an emulated machine")
+		t.Skip("GORUN_RDMA_VM=1, with which the tests boot an emulated machine, is not set")
 	}
 	g, err := rdmavm.Boot(t.Context(), rdmavm.Config{Limit: 20 * time.Second})
 	if errors.Is(err, rdmavm.ErrMissing) {

@@ -48,8 +48,8 @@
 // token by a method call. The result of the call says what to do, and Engine.obey does it. A wait for a
 // request, a probe or credit succeeds when Engine.fire is called for its waiter. A wait for a word of
 // memory succeeds when the function done of its waiter returns true. Any wait fails when the field err
-// of its waiter is set. The end of the engine ends all requests, those with Gets or Puts in flight
-// only later (Engine.fail), and makes all other waits fail.
+// of its waiter is set. The end of the engine makes all other waits fail and ends all requests. A
+// request with Gets or Puts in flight ends later, when these have completed (Engine.fail).
 //
 // # Ownership
 //

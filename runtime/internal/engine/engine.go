@@ -144,7 +144,6 @@ type Engine struct {
 	body       [clearanceSize]byte // of a frame under construction
 
 	requests *Request // free lists
-	frames   *frame
 	waiters  *waiter
 
 	token     progress.Token // which goroutine polls, sleeps, is parked and is woken

@@ -19,27 +19,20 @@ type frame struct {
 // frames is the queue of the frames to one peer.
 type frames struct{ head, tail *frame }
 
-// newFrame returns a frame with the words w of its header. The caller sets the body. The record of the frame comes
-// from the free list, if the list is not empty.
+// newFrame returns a frame with the words w of its header. The caller sets the body.
 func (e *Engine) newFrame(w transport.Header) *frame {
-	f := e.frames
-	if f == nil {
-		f = new(frame)
-	} else {
-		e.frames, f.next = f.next, nil
-	}
+	f := e.spare.frame()
 	f.words = w
 	return f
 }
 
-// freeFrame returns a record to the free list, and the memory of its body to the spare memory. The body of an eager
-// message is the slice of its request (emit).
+// freeFrame returns a frame and the memory of its body to the spare memory. It does not return the body of an eager
+// message, which is the slice of a request (emit).
 func (e *Engine) freeFrame(f *frame) {
 	if kindOf(f.words) != kindEager {
 		e.spare.put(f.body)
 	}
-	f.body, f.req = nil, nil
-	f.next, e.frames = e.frames, f
+	e.spare.dropFrame(f)
 }
 
 // keep appends a frame to the queue of p and disables the fast path to p.

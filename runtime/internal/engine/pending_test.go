@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// TestQueuedFramesAllocateNothing checks that the frames that wait for a full lane use memory again, also if their
+// TestQueuedFramesAllocateNothing checks that the frames that wait for a full lane use memory again, even if their
 // bodies are long.
 func TestQueuedFramesAllocateNothing(t *testing.T) {
 	const most = 16 << 10

@@ -10,7 +10,7 @@ const (
 	minClass = 2 * 6
 	maxClass = 2 * 16
 	// maxSpare bounds the unused blocks that are kept, in bytes. maxSpareRecords is the largest
-	// number of unused message records that are kept.
+	// number of unused message records that are kept, and also that of unused frames.
 	maxSpare        = 4 << 20
 	maxSpareRecords = 8 << 10
 )
@@ -34,12 +34,14 @@ func sizeOf(class int) int {
 }
 
 // spareMemory keeps unused memory of unexpected messages and of queued frames for later ones: blocks by class, and
-// records of messages.
+// records of messages and of frames.
 type spareMemory struct {
 	classes [maxClass + 1][][]byte
 	bytes   int      // total size of the blocks in classes
 	records *message // free list of records
 	kept    int      // length of records
+	frames  *frame   // free list of frames
+	unused  int      // length of frames
 }
 
 // get returns n bytes with undefined contents.
@@ -98,5 +100,25 @@ func (s *spareMemory) drop(g *message) {
 	if s.kept < maxSpareRecords {
 		g.free, s.records = s.records, g
 		s.kept++
+	}
+}
+
+// frame returns a zero frame.
+func (s *spareMemory) frame() *frame {
+	f := s.frames
+	if f == nil {
+		return new(frame)
+	}
+	s.frames, f.next = f.next, nil
+	s.unused--
+	return f
+}
+
+// dropFrame frees a frame. It keeps the frame for later if it keeps fewer than maxSpareRecords frames.
+func (s *spareMemory) dropFrame(f *frame) {
+	*f = frame{}
+	if s.unused < maxSpareRecords {
+		f.next, s.frames = s.frames, f
+		s.unused++
 	}
 }

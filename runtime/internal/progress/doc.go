@@ -8,7 +8,8 @@
 // The goroutine that has the token polls for all goroutines of the rank. A waiting goroutine that
 // does not get the token is parked. If polling finds nothing for long, the goroutine with the token
 // sleeps in the Sleeper. It keeps the token, and the transports are armed. Another goroutine that
-// begins to wait takes the token. It does not wake the sleeping one, except the background goroutine.
+// begins to wait takes the token. It wakes the sleeping goroutine only if that is the background
+// goroutine.
 // When its wait ends, it arms the transports and returns the token to a goroutine that still sleeps,
 // but not to the background goroutine. The serving goroutine, which runs
 // actors, gets the token when a message for an actor arrives, and keeps the token between two waits.

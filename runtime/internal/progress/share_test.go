@@ -63,7 +63,7 @@ func TestShare(t *testing.T) {
 }
 
 // TestShareBesideAComputation checks that a rank that waits for a peer behind a slow network yields from the beginning.
-// The exception is some time after a yield to a process that computes.
+// For some time after a yield to a process that computes, the rank spins instead.
 func TestShareBesideAComputation(t *testing.T) {
 	const short, slice = 250 * time.Nanosecond, time.Millisecond
 	alone := progress.Policy{Spin: 50 * time.Microsecond, Yield: 100 * time.Microsecond}

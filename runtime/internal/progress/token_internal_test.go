@@ -55,10 +55,10 @@ func TestEveryOrderOfEvents(t *testing.T) {
 	require.NoError(t, err)
 	said := table(t, string(text))
 	for row := range met.rows() {
-		require.True(t, said[row], "the table does not have: %s", row)
+		require.True(t, said[row], "the table does not have the transition: %s", row)
 	}
 	for row := range said {
-		require.True(t, met.rows()[row], "the table has what never happens: %s", row)
+		require.True(t, met.rows()[row], "the table has a transition that never occurs: %s", row)
 	}
 }
 

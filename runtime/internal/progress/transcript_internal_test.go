@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write what the transcripts of testdata lead to into them")
+var update = flag.Bool("update", false, "rewrite the transcripts of testdata with the states that follow from their moves")
 
 // TestTranscripts runs the transcripts of testdata: orders of events that once led to a defect,
 // or that explain a rule. A file describes itself in comments. Then it lists the goroutines and
@@ -95,7 +95,7 @@ func parseBounds(t *testing.T, line string) bounds {
 			c.arrivals[arrivals] = to
 			arrivals++
 		default:
-			t.Fatalf("%q takes part?", field)
+			t.Fatalf("unknown goroutine or event %q", field)
 		}
 	}
 	return c

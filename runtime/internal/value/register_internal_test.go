@@ -19,7 +19,7 @@ func (c noteCodec) Append(b []byte, v *note) ([]byte, error) {
 
 func (c noteCodec) Decode([]byte, *note) error { return nil }
 
-// When Register returns, the codec of the first call is in use, also if that call has not returned. The test plays a
+// When Register returns, the codec of the first call is in use, even if that call has not returned. The test plays a
 // first call that another goroutine has interrupted after its first step.
 func TestRegisterBesideTheFirstCall(t *testing.T) {
 	registered.Store(reflect.TypeFor[note](), Codec[note](noteCodec{"first:"}))

@@ -23,7 +23,7 @@ const statusNone = 125
 func main() {
 	share := flag.String("share", "", "`directory` that the guest has as /share")
 	devices := flag.String("devices", "", "RDMA devices, as in rxe:dummy0,siw:eth0")
-	limit := flag.Duration("limit", 2*time.Minute, "`time` after which the guest machine is killed, although the command has not ended")
+	limit := flag.Duration("limit", 2*time.Minute, "`time` after which the guest machine is killed, even if the command has not ended")
 	image := flag.Bool("image", false, "only make the image of the guest machine, and print the path of its directory")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
