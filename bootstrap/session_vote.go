@@ -25,7 +25,7 @@ func (s *Session) ballot(generation int, k kind, body []byte) error {
 		return errNoAgent
 	}
 	if len(body) >= rankFrameMax {
-		return fmt.Errorf("bootstrap: frame of %d bytes for a communicator, at most %d allowed", len(body), rankFrameMax)
+		return fmt.Errorf("bootstrap: frame with a body of %d bytes for a communicator, fewer than %d allowed", len(body), rankFrameMax)
 	}
 	s.sending.Lock()
 	defer s.sending.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A duplicate of a grid or graph has the same topology, and a message space of its own (topo/topodup.c).
+// A duplicate of a grid or graph has the same topology, and a message space of its own (MPICH's
+// topo/topodup.c).
 func TestDupKeepsTheTopology(t *testing.T) {
 	local(t, 4, func(c *runtime.Comm) {
 		same := func(c, dup *runtime.Comm) {
@@ -23,7 +24,7 @@ func TestDupKeepsTheTopology(t *testing.T) {
 			_, found, err := runtime.Iprobe(dup, c.Rank(), 0)
 			require.NoError(t, err)
 			require.False(t, found)
-			plain, err := dup.Dup() // of the Comm
+			plain, err := dup.Dup() // Comm.Dup, which also keeps the topology
 			require.NoError(t, err)
 			_, dupDests, err = plain.Neighbors()
 			require.NoError(t, err)

@@ -29,7 +29,7 @@ var (
 	width  = options.Int("width", 600, 1, "`pixels` in a line")
 	height = options.Int("height", 400, 1, "`number` of lines")
 	out    = flag.String("out", "mandelbrot.png", "`file` that rank 0 writes the picture to")
-	crash  = options.Int("crash", 0, 1, "`rank` from 1 on whose process is killed after its first line, to show that the others go on (default: none)")
+	crash  = options.Int("crash", 0, 1, "`rank`, at least 1, whose process is killed after its first line, to show that the others go on (default: none)")
 )
 
 // pixelsMax is the largest number of pixels of a picture. Each pixel takes a byte of memory.

@@ -63,7 +63,7 @@ func TestRouterEndsForEachWatcherOnce(t *testing.T) {
 		require.NoError(t, err)
 		<-watching
 		s.Root.Stop(router)
-		s.Root.Send(watcher, "count") // after all Terminated, because an actor takes them first
+		s.Root.Send(watcher, "count") // counted after every Terminated, because an actor handles system messages first
 		require.Equal(t, 1, next(t, in))
 	})
 }

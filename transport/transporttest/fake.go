@@ -69,7 +69,7 @@ type FakeOptions struct {
 	AllowStale bool
 }
 
-// withDefaults returns the options with defaults in place of zero values.
+// withDefaults returns the options with defaults in place of zero values. It panics if AgainRate is out of range.
 func (o FakeOptions) withDefaults() FakeOptions {
 	for _, d := range []struct {
 		field *int

@@ -84,8 +84,8 @@ func (f *ring) copyIn(send []byte, s uint64, step int) error {
 	return nil
 }
 
-// chunk is the number of bytes that are combined at a time. It is so small that the partial result
-// stays in the first-level cache.
+// chunk is the largest number of bytes that are combined at a time, except that at least step bytes
+// are. It is so small that the partial result stays in the first-level cache.
 const chunk = 8 << 10
 
 // combine combines the contributions of all members to this member's block of segment s, in this

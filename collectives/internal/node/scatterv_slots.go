@@ -6,7 +6,7 @@ import (
 )
 
 // ScatterVSlots copies part q of root's buffer send to member q's buffer recv, for all q. The lengths
-// of the parts may differ. Root's slot, a small buffer of shared memory, has the table of all parts
+// of the parts may differ. Root's slot, a small buffer of shared memory, has the table of the other members' parts
 // (see table.go), followed by the short parts. Root sends the other parts as messages by p. At root,
 // recv may be the same memory as root's part of send.
 //

@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Communicators is a program that makes and closes communicators in every way. It sends more messages in them
-// than it receives, and runs nonblocking collective operations in several communicators at once. No message
-// of one communicator may be received in another. The same must hold if a communicator gets a number that a
-// closed communicator had.
+// Communicators is a program that makes communicators by Dup, Split and Create, and closes them. It
+// sends more messages in them than it receives, and runs nonblocking collective operations in several
+// communicators at once. No message of one communicator may be received in another. The same must hold if a
+// communicator gets a number that a closed communicator had.
 func Communicators() simulate.Program {
 	return simulate.Program{Name: "communicators", Ranks: []int{1, 2, 2, 3, 4, 6}, Main: communicators}
 }
@@ -209,7 +209,7 @@ func (c *colony) receive() error {
 	return nil
 }
 
-// abandon ends the program's use of a communicator. Each rank closes it at a later time.
+// abandon ends the program's use of a communicator, except of the first one. Each rank closes it now or later.
 func (s *colonies) abandon(c *colony) error {
 	if c.serial > 0 {
 		s.open = slices.DeleteFunc(s.open, func(o *colony) bool { return o == c })
@@ -224,7 +224,7 @@ func (s *colonies) abandon(c *colony) error {
 }
 
 // closeSome closes each communicator in the field closing with a certain probability. The order differs
-// from rank to rank. Before it closes a communicator, it sends messages in the communicator.
+// from rank to rank. Before it closes a communicator, it sends up to two messages in the communicator.
 func (s *colonies) closeSome(chance float64) error {
 	s.own.Shuffle(len(s.closing), func(i, j int) { s.closing[i], s.closing[j] = s.closing[j], s.closing[i] })
 	var kept []*colony

@@ -80,7 +80,7 @@ func TestSingleKinds(t *testing.T) {
 	}
 }
 
-// TestPointers checks that the error for a type with pointers names the first pointer.
+// TestPointers checks that the layout of a type with pointers names the first field with a pointer and its kind.
 func TestPointers(t *testing.T) {
 	type inner struct{ Names []string }
 	for _, c := range []struct {

@@ -108,8 +108,8 @@ func TestEveryInterleaving(t *testing.T) {
 	}
 }
 
-// owedQuota returns the number of further messages of node 1. If owed is false, node 1 sends no messages, so
-// that messages flow in one direction only.
+// owedQuota returns the number of further messages of node 1. If owed is false, node 1 gets no further
+// messages to send, so that the further messages flow in one direction only.
 func owedQuota(owed bool) int {
 	if owed {
 		return 5
@@ -117,8 +117,8 @@ func owedQuota(owed bool) int {
 	return 0
 }
 
-// TestRandomRuns makes long random runs with windows and slots of all sizes, over connections that break. All
-// counters wrap around many times. No frame arrives twice.
+// TestRandomRuns makes long random runs with windows and slots of many sizes, over connections that break. In
+// the longest runs the sequence numbers wrap around. No frame arrives twice.
 func TestRandomRuns(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {

@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Error is the error of a failed command. It wraps the kernel's errno, or os.ErrClosed if the id
-// was destroyed or the channel was closed.
+// Error is the error of a failed command. It wraps the kernel's errno, the error of an argument
+// that this package refuses or of an answer that it cannot read, or os.ErrClosed if the id was destroyed or the
+// channel was closed.
 type Error struct {
 	// Op is the name of the command.
 	Op string
-	// ID is the uid of the id (this package's number in the channel), or 0 if the command has no
+	// ID is the uid of the id, that is, the number that this package gave to the id. It is 0 if the command has no
 	// id.
 	ID uint64
 	// Peer is the address argument of the command, if it has one.
