@@ -76,7 +76,7 @@ var imports = map[string][]string{
 	"runtime/internal/arena":    {"transport"},
 	"runtime/internal/layout":   {},
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
-	"runtime/internal/cost":     {}, // contains only benchmarks
+	"runtime/internal/cost":     {}, // contains only tests and benchmarks
 	"runtime/internal/value":    {"runtime/internal/layout"},
 	"runtime": {
 		"internal/affinity", "internal/callsite", "internal/flight", "internal/goroutine", "internal/hugepages", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "internal/ranges", "internal/toggle", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
@@ -186,8 +186,8 @@ var testImports = []string{
 	"github.com/stretchr/testify/require", "github.com/stretchr/testify/assert", "golang.org/x/sys/unix",
 }
 
-// integration lists additional packages that the tests of a package may import, because these tests run the
-// package over a real transport.
+// integration lists additional packages that the tests of a package may import, for example because these tests
+// run the package over a real transport.
 var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
@@ -259,7 +259,7 @@ func TestImports(t *testing.T) {
 }
 
 // mayTest reports whether the tests of a package may import another package of the module. They may import
-// the package itself, packages for tests, and packages in lower layers.
+// the package itself, packages for tests, packages in lower layers, and what integration lists for the package.
 func mayTest(dir, imported string) bool {
 	if imported == dir || imported == "transport/transporttest" || slices.Contains(integration[dir], imported) || strings.HasPrefix(imported, "internal/testbed/") {
 		return true
@@ -271,7 +271,7 @@ func mayTest(dir, imported string) bool {
 }
 
 // TestImportTable checks the table itself. The table must have no cycle. Every package of this
-// module that an entry names must have an entry of its own, so that the test finds typing errors.
+// module that an entry names must itself be covered by an entry, so that the test finds typing errors.
 func TestImportTable(t *testing.T) {
 	var visit func(name string, above []string)
 	visit = func(name string, above []string) {
@@ -294,8 +294,9 @@ func TestImportTable(t *testing.T) {
 	}
 }
 
-// TestLayersAreWhole checks that the section Layers of the architecture names every package, by its path or by the
-// last element of its path. Packages below internal/testbed and internal/mutation are named by these two.
+// TestLayersAreWhole checks that the section Layers of the architecture names every entry of imports, by its path or
+// by the last element of its path. The entries of .ci, bench and examples are not checked, nor those below
+// internal/testbed and internal/mutation.
 func TestLayersAreWhole(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, "docs/architecture.md"), "\n## Layers\n")
 	section, _, _ = strings.Cut(section, "\n## ")

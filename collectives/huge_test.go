@@ -1,7 +1,7 @@
 //go:build !race
 
-// The tests are left out under the race detector, which needs four bytes for each byte of these
-// buffers.
+// The tests are left out under the race detector, which needs at least two further bytes for each byte of
+// these buffers.
 
 package collectives_test
 

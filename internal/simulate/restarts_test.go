@@ -12,8 +12,8 @@ import (
 
 // TestDeathAtEveryEventOfARestart kills a rank at every 23rd event of a job that restarts lost ranks. With
 // GORUN_SOAK, it does so at every 53rd event under many seeds, which begin at different events. Up to three
-// more ranks die a little later, while the other ranks enter the next generation or after they have entered
-// it.
+// more deaths follow, of the same or of other ranks, each at most 149 events after the previous death. So the
+// other ranks may be about to enter the next generation, or may have entered it.
 func TestDeathAtEveryEventOfARestart(t *testing.T) {
 	seeds, stride := int64(2), 23 // each seed starts at another event
 	switch {
@@ -36,7 +36,7 @@ func TestDeathAtEveryEventOfARestart(t *testing.T) {
 	t.Logf("%d jobs", runs)
 }
 
-// dying returns the program Resume, in which the first rank to die dies at an event.
+// dying returns the program Resume with conditions in which the first death happens at the given event.
 func dying(seed int64, event int) simulate.Program {
 	p := program.Resume()
 	p.Repeat = fmt.Sprintf("go test ./internal/simulate -run TestDeathAtEveryEventOfARestart -seed %d -event %d", seed, event)

@@ -54,12 +54,12 @@ func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byt
 	return b[off : off+uint64(n)], true
 }
 
-// errRemoved is the error of the method on for a rail whose adapter was removed.
+// errRemoved is the error that exposures.on returns for a rail whose adapter was removed.
 var errRemoved = errors.New("its adapter was removed")
 
 // on returns the address and the key by which a peer accesses, through rail r, the byte that k names.
 // It registers the exposure on r if necessary. It registers nothing on a removed adapter, because the
-// registration would wait for the lock that the adapter holds while it is closed.
+// registration would wait for the lock that the adapter holds while it is being closed.
 func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err error) {
 	e := x[k.Token]
 	if r == e.home {
@@ -146,8 +146,8 @@ func (t *Transport) enter(e *exposure, region *verbs.MemoryRegion, off int, shar
 }
 
 // Conceal implements transport.Transport. When Conceal returns, the adapter refuses the key of an
-// exposure with a registration of its own. A copy, and memory in the arena that peers may only read,
-// are parts of a larger region, which stays registered.
+// exposure with a registration of its own. A copy is a part of a larger region, which stays
+// registered. Memory in the arena that peers may only read can also be a part of such a region.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)

@@ -21,8 +21,8 @@ type Try struct {
 	Address netip.AddrPort
 	// Attempts is the number of attempts at the address.
 	Attempts int
-	// Own reports whether the address refused the connection and is also an address of this host.
-	// In this case the refusal came from this host, and not from the peer's host.
+	// Own reports whether the address is also an address of this host, and either nothing listens there or
+	// this rank itself listens there. In this case the attempt did not reach the peer's host.
 	Own bool
 	// Err is the error of the last attempt that failed, or nil if none has failed yet.
 	Err error
@@ -65,7 +65,8 @@ type UnreachedError struct {
 	Cause error
 }
 
-// Error names the host, every address with the result of the attempts, and what the user can do.
+// Error names the host, if it is known, and every address with the result of the attempts. It also
+// names what the user can do, or else a fact about the failure (see remedy).
 func (e *UnreachedError) Error() string {
 	s := "no connection"
 	if e.Host != "" {
@@ -85,7 +86,7 @@ func (e *UnreachedError) Unwrap() []error {
 	return list
 }
 
-// remedy returns what the user can do.
+// remedy returns a likely reason of the failure, and what the user can do if that is known.
 func (e *UnreachedError) remedy() string {
 	const choose = "gorun -net INTERFACE, ADDRESS or CIDR chooses a network that all hosts are on"
 	switch {

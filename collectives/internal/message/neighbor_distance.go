@@ -9,8 +9,8 @@ import "slices"
 // their distance, too. If its next outgoing and its next incoming edge have the same distance, the
 // rank sends and receives at the same time. Otherwise it first processes the edge with the shorter
 // distance. If a rank has several parts for one destination, they arrive in the order in which they
-// are in c.Dests. Parts for the rank itself are copied. The caller has checked that they have the number
-// and the lengths of the parts that the rank receives from itself.
+// are in c.Dests. Parts for the rank itself are copied. The caller has checked that they agree in number
+// and in length with the parts that the rank receives from itself.
 //
 // There is no deadlock. Among the edges that are not complete, consider an edge of the least
 // distance. If there are several such edges from the same source to the same destination, consider

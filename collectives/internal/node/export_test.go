@@ -3,7 +3,7 @@ package node
 // NoSpin makes every wait call Memory.Await at once.
 func (g *Group) NoSpin() { g.spin = 0 }
 
-// Places and lengths that tests check.
+// Limits that tests check.
 const (
 	PlaceMax       = placeMax
 	StatementCount = statementCount

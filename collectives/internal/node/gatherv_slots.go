@@ -6,7 +6,7 @@ import (
 )
 
 // GatherVSlots gathers the contributions of all members in the parts of root's buffer recv. The
-// lengths may differ, and only root knows all of them. A member writes the length of its
+// lengths may differ, and only root knows all of them. Each other member writes the length of its
 // contribution into its slot, a small buffer of shared memory. If the contribution fits into the
 // slot, the member writes it there too; otherwise it sends the contribution as a message by p. At
 // root, send may be the same memory as root's part of recv.

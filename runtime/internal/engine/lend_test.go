@@ -70,8 +70,8 @@ func (c *closedTransport) count() {
 func (c *closedTransport) Arm() bool { c.count(); return c.Transport.Arm() }
 func (c *closedTransport) Disarm()   { c.count(); c.Transport.Disarm() }
 
-// TestTransportsAreLeftAloneAfterClose checks that a goroutine which wakes up after Close has returned calls no
-// transport, because the caller of Close closes the transports meanwhile.
+// TestTransportsAreLeftAloneAfterClose checks that a goroutine which wakes up after Close has returned calls neither
+// Arm nor Disarm of a transport, because the caller of Close may have closed the transports.
 func TestTransportsAreLeftAloneAfterClose(t *testing.T) {
 	f := transporttest.NewFake(2, transporttest.FakeOptions{})
 	tr := &closedTransport{Transport: f.Transport(0)}

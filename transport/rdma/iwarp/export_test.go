@@ -13,7 +13,7 @@ import (
 )
 
 // Cut breaks the TCP connection of the queue pair with this local address, so that both ends see a failure. Cut
-// reports whether such a queue pair exists.
+// reports whether it has broken a connection.
 func Cut(d provider.Device, local netip.AddrPort) bool {
 	for p := range d.(*device).pairs {
 		if p.local == local {
