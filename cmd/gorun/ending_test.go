@@ -18,21 +18,15 @@ const stopped = `echo $$; kill -STOP $$; exec sleep 1000`
 // awaitStopped waits until the process with this ID is stopped.
 func awaitStopped(t *testing.T, pid string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		require.NoError(t, err)
-		return bytes.Contains(stat, []byte(") T "))
-	}, limit, 1)
+	require.Eventually(t, func() bool { return isStopped(t, pid) }, limit, 1)
 }
 
-// awaitContinued waits until a process is not stopped.
-func awaitContinued(t *testing.T, pid string) {
+// isStopped reports whether a process is stopped.
+func isStopped(t *testing.T, pid string) bool {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		require.NoError(t, err)
-		return !bytes.Contains(stat, []byte(") T "))
-	}, limit, 1)
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	require.NoError(t, err)
+	return bytes.Contains(stat, []byte(") T "))
 }
 
 // At the end of a job a stopped rank is continued, so that it handles SIGTERM and need not be

@@ -156,13 +156,7 @@ func TestOutputDirectory(t *testing.T) {
 // If the reader of gorun's output closes it, the job ends as with SIGPIPE, without a message.
 func TestClosedOutputEndsTheJobQuietly(t *testing.T) {
 	r := command(t, nil, "-np", "2", "sh", "-c", "while :; do echo y; done")
-	read, write, err := os.Pipe()
-	require.NoError(t, err)
-	r.Stdout = write
-	require.NoError(t, r.Start())
-	require.NoError(t, write.Close())
-	_, err = readFull(read, make([]byte, 100))
-	require.NoError(t, err)
+	read := startPiped(t, r, 100)
 	require.NoError(t, read.Close())
 	require.Equal(t, 141, r.wait(t))
 	require.Empty(t, r.err.String())
@@ -193,19 +187,26 @@ func TestGrandchildHoldingTheOutputDoesNotHang(t *testing.T) {
 	}
 }
 
+// startPiped starts gorun with a pipe as its standard output. It reads n bytes, and returns the reading end of the pipe.
+func startPiped(t *testing.T, r *run, n int) *os.File {
+	t.Helper()
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	r.Stdout = write
+	require.NoError(t, r.Start())
+	require.NoError(t, write.Close())
+	_, err = readFull(read, make([]byte, n))
+	require.NoError(t, err)
+	return read
+}
+
 // unread starts a job whose output nobody reads. It returns gorun, after all ranks have exited with the code exit, and
 // the reading end of gorun's standard output.
 func unread(t *testing.T, env []string, exit string) (*run, *os.File) {
 	t.Helper()
 	// The output of a rank fits in its pipe. The output of all ranks does not fit in the pipe of the reader.
 	r := command(t, env, "-np", "3", "-on-failure", "continue", "sh", "-c", "head -c 60001 /dev/zero; echo reason >&2; exit "+exit)
-	read, write, err := os.Pipe()
-	require.NoError(t, err)
-	r.Stdout = write
-	require.NoError(t, r.Start())
-	require.NoError(t, write.Close())
-	_, err = readFull(read, make([]byte, 1))
-	require.NoError(t, err)
+	read := startPiped(t, r, 1)
 	require.Eventually(t, func() bool { return len(descendants(t, r.Process.Pid, "head -c")) == 0 }, limit, time.Millisecond)
 	return r, read
 }
@@ -238,9 +239,9 @@ func TestStopBeforeAllOutputIsWritten(t *testing.T) {
 			require.NoError(t, r.Process.Signal(unix.SIGCONT))
 			// The next SIGTSTP would discard a SIGCONT that gorun has not passed on yet.
 			for _, pid := range children(t, r.Process.Pid, "-gorun-inside") {
-				awaitContinued(t, itoa(pid))
+				require.Eventually(t, func() bool { return !isStopped(t, itoa(pid)) }, limit, 1)
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // so that a later SIGTSTP arrives while gorun waits for the reader, which nothing shows
 		}
 		require.Equal(t, 129, r.waitSignaling(t, unix.SIGHUP), r.err.String())
 		require.NoError(t, read.Close())

@@ -26,7 +26,7 @@ func (l letter) forward(s *System, to *actor.PID) {
 		return
 	}
 	l.in.repay(l.cost)
-	l.send(s, to, s.Root.Send)
+	s.sendContained(to, l.message)
 }
 
 // mailboxOf returns the mailbox of an actor. It returns nil if the actor is at another rank, if letters wait for the

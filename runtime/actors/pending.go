@@ -208,6 +208,11 @@ func (l letter) send(s *System, to *actor.PID, send func(to *actor.PID, message 
 	}
 }
 
+// sendContained sends a message as s.Root.Send does, for a goroutine that a panic must not end (see letter.send).
+func (s *System) sendContained(to *actor.PID, message any) {
+	letter{message: message}.send(s, to, s.Root.Send)
+}
+
 // reject returns the letter's credit and makes the letter a dead letter. It answers a Watch by Terminated,
 // and discards any other system message.
 func (s *System) reject(l letter, why error) {

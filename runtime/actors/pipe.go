@@ -25,6 +25,6 @@ func (s *System) PipeTo(r runtime.Request, pid *actor.PID, result any) {
 		if _, err := r.Wait(); err != nil {
 			result = &Failure{Result: result, Err: err}
 		}
-		letter{message: result}.send(s, pid, s.Root.Send) // a panic would end the rank
+		s.sendContained(pid, result) // a panic would end the rank
 	})
 }

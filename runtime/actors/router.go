@@ -150,15 +150,14 @@ func (r *router) pass(to []*actor.PID, message any) {
 	request, ok := message.(*actor.MessageEnvelope)
 	if r.how != FirstAnswer || !ok || request.Sender == nil {
 		for _, t := range to {
-			letter{message: message}.send(r.s, t, r.s.Root.Send)
+			r.s.sendContained(t, message)
 		}
 		return
 	}
 	f := newFirst(r.s, request.Sender, len(to))
 	r.enter(f)
 	for i, t := range to {
-		l := letter{message: &actor.MessageEnvelope{Header: request.Header, Message: request.Message, Sender: f.from[i]}}
-		l.send(r.s, t, r.s.Root.Send)
+		r.s.sendContained(t, &actor.MessageEnvelope{Header: request.Header, Message: request.Message, Sender: f.from[i]})
 	}
 }
 
@@ -316,7 +315,7 @@ func (a *answer) SendUserMessage(pid *actor.PID, message any) {
 		a.Stop(pid)
 	case a.end():
 		// After a panic, a future of another rank gets a DeadLetterResponse.
-		letter{message: message}.send(a.s, a.to, a.s.Root.Send)
+		a.s.sendContained(a.to, message)
 	default:
 		a.s.discard(content)
 	}

@@ -40,12 +40,17 @@ func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 func (s *System) unwatch(rank int, watcher, who string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	_, ok := s.watches[rank][watcher][who]
+	s.dropWatch(rank, watcher, who)
+	return ok
+}
+
+// dropWatch removes a watch, if there is one. The caller holds s.mu.
+func (s *System) dropWatch(rank int, watcher, who string) {
 	all := s.watches[rank][watcher]
-	_, ok := all[who]
 	if delete(all, who); len(all) == 0 {
 		delete(s.watches[rank], watcher)
 	}
-	return ok
 }
 
 // unwatchOwn removes the watch of an actor of this rank that has ended its watch. It does not remove the watch of a
@@ -53,12 +58,8 @@ func (s *System) unwatch(rank int, watcher, who string) bool {
 func (s *System) unwatchOwn(key remoteKey, watcher *actor.PID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.watches[key.rank][watcher.Id]
-	if all[key.id].watcher == watcher {
-		delete(all, key.id)
-	}
-	if len(all) == 0 {
-		delete(s.watches[key.rank], watcher.Id)
+	if s.watches[key.rank][watcher.Id][key.id].watcher == watcher {
+		s.dropWatch(key.rank, watcher.Id, key.id)
 	}
 }
 

@@ -119,18 +119,6 @@ func (m *member) close() error {
 	return m.transport.Close()
 }
 
-// sleepsOver sleeps and reports whether the sleep ended by its timeout. A sleep that lasted much longer does not count:
-// the whole process was stopped, and after the stop the timeout and a wake-up come at the same time.
-func (m *member) sleepsOver(ticket uint32) bool {
-	began, most := time.Now(), m.rig.patience/4
-	m.sleeper.Sleep(ticket, int64(most))
-	slept := time.Since(began)
-	return slept >= most && slept < most+stopMin
-}
-
-// stopMin is the delay of the end of a sleep that shows a stop of the process.
-const stopMin = time.Second
-
 // wait polls, yields and sleeps, as an engine does, until done returns true. If a sleep ends by
 // its timeout although there is an event to poll, a wake-up was lost, and wait returns an error.
 func (m *member) wait(what string, done func() bool) error {
@@ -150,9 +138,10 @@ func (m *member) wait(what string, done func() bool) error {
 			m.sleeper.Yield()
 			continue
 		}
-		slept := m.sleepsOver(ticket)
+		began := time.Now()
+		m.sleeper.Sleep(ticket, int64(m.rig.patience/4))
 		m.transport.Disarm()
-		if slept && m.poll() > 0 {
+		if time.Since(began) >= m.rig.patience/4 && m.poll() > 0 {
 			return fmt.Errorf("rank %d: slept through an arrival: %s", m.rank, what)
 		}
 	}

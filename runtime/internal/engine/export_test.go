@@ -55,7 +55,7 @@ func (e *Engine) Occupied() (used, kept int) {
 	defer e.unlock()
 	record := int(reflect.TypeFor[message]().Size())
 	e.match.unexpected[shapeExact].each(func(en *entry) { used += record + cap(en.msg.data) })
-	return used, e.spare.bytes + e.spare.kept*record
+	return used, e.spare.bytes + len(e.spare.messages)*record
 }
 
 // RecordBytes bounds the memory, in bytes, that the record of an unexpected message takes in addition

@@ -28,10 +28,8 @@ type message struct {
 
 	// before and after link the messages that one peer may withdraw: those for which it waits for an
 	// answer. waits is true while the message is in that list (peer.envelopes).
-	// free links the free list.
 	before, after *message
 	waits         bool
-	free          *message
 }
 
 // status returns the Status that a probe reports for the message.
@@ -52,7 +50,7 @@ func sortBySeq(es []*entry) {
 // newMessage returns a record of a message that has arrived from p with header h. The caller
 // sets the fields that depend on the kind.
 func (e *Engine) newMessage(p *peer, h header) *message {
-	g := e.spare.record()
+	g := e.spare.messages.get()
 	g.peer, g.kind, g.flags, g.tag, g.typ, g.id = p, h.kind, h.flags, h.tag, h.typ, h.id
 	return g
 }
@@ -70,7 +68,7 @@ func (e *Engine) freeMessage(g *message) {
 		e.recorder.Unexpected(-len(g.data))
 		e.spare.put(g.data)
 	}
-	e.spare.drop(g)
+	e.spare.messages.put(g)
 }
 
 // await appends g to the list of messages that the peer may withdraw.

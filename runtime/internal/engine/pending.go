@@ -21,7 +21,7 @@ type frames struct{ head, tail *frame }
 
 // newFrame returns a frame with the words w of its header. The caller sets the body.
 func (e *Engine) newFrame(w transport.Header) *frame {
-	f := e.spare.frame()
+	f := e.spare.frames.get()
 	f.words = w
 	return f
 }
@@ -32,7 +32,7 @@ func (e *Engine) freeFrame(f *frame) {
 	if kindOf(f.words) != kindEager {
 		e.spare.put(f.body)
 	}
-	e.spare.dropFrame(f)
+	e.spare.frames.put(f)
 }
 
 // keep appends a frame to the queue of p and disables the fast path to p.

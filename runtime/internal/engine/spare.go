@@ -36,12 +36,32 @@ func sizeOf(class int) int {
 // spareMemory keeps unused memory of unexpected messages and of queued frames for later ones: blocks by class, and
 // records of messages and of frames.
 type spareMemory struct {
-	classes [maxClass + 1][][]byte
-	bytes   int      // total size of the blocks in classes
-	records *message // free list of records
-	kept    int      // length of records
-	frames  *frame   // free list of frames
-	unused  int      // length of frames
+	classes  [maxClass + 1][][]byte
+	bytes    int // total size of the blocks in classes
+	messages records[message]
+	frames   records[frame]
+}
+
+// records keeps up to maxSpareRecords unused records of one kind.
+type records[T any] []*T
+
+// get returns a zero record.
+func (s *records[T]) get() *T {
+	last := len(*s) - 1
+	if last < 0 {
+		return new(T)
+	}
+	r := (*s)[last]
+	(*s)[last], *s = nil, (*s)[:last]
+	return r
+}
+
+// put frees a record.
+func (s *records[T]) put(r *T) {
+	var zero T
+	if *r = zero; len(*s) < maxSpareRecords {
+		*s = append(*s, r)
+	}
 }
 
 // get returns n bytes with undefined contents.
@@ -80,45 +100,4 @@ func (s *spareMemory) put(b []byte) {
 	c := &s.classes[class]
 	*c = append(*c, b[:0])
 	s.bytes += n
-}
-
-// record returns a zero message record.
-func (s *spareMemory) record() *message {
-	g := s.records
-	if g == nil {
-		return new(message)
-	}
-	s.records, g.free = g.free, nil
-	s.kept--
-	return g
-}
-
-// drop frees a record. It keeps the record for a later message if it keeps fewer than maxSpareRecords
-// records.
-func (s *spareMemory) drop(g *message) {
-	*g = message{}
-	if s.kept < maxSpareRecords {
-		g.free, s.records = s.records, g
-		s.kept++
-	}
-}
-
-// frame returns a zero frame.
-func (s *spareMemory) frame() *frame {
-	f := s.frames
-	if f == nil {
-		return new(frame)
-	}
-	s.frames, f.next = f.next, nil
-	s.unused--
-	return f
-}
-
-// dropFrame frees a frame. It keeps the frame for later if it keeps fewer than maxSpareRecords frames.
-func (s *spareMemory) dropFrame(f *frame) {
-	*f = frame{}
-	if s.unused < maxSpareRecords {
-		f.next, s.frames = s.frames, f
-		s.unused++
-	}
 }

@@ -12,26 +12,22 @@ func TestFramesOfAFlood(t *testing.T) {
 	var s spareMemory
 	flood := make([]*frame, 3*maxSpareRecords)
 	for i := range flood {
-		flood[i] = s.frame()
+		flood[i] = s.frames.get()
 	}
 	for _, f := range flood {
-		s.dropFrame(f)
+		s.frames.put(f)
 	}
-	kept := 0
-	for f := s.frames; f != nil; f = f.next {
-		kept++
-	}
-	require.Equal(t, maxSpareRecords, kept)
+	require.Len(t, s.frames, maxSpareRecords)
 	for range 2 {
 		for range maxSpareRecords {
-			s.dropFrame(s.frame())
+			s.frames.put(s.frames.get())
 		}
 		for i := range maxSpareRecords {
-			flood[i] = s.frame()
+			flood[i] = s.frames.get()
 		}
-		require.Nil(t, s.frames)
+		require.Empty(t, s.frames)
 		for i := range maxSpareRecords {
-			s.dropFrame(flood[i])
+			s.frames.put(flood[i])
 		}
 	}
 }

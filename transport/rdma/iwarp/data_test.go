@@ -2,6 +2,7 @@ package iwarp_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -181,16 +182,15 @@ func TestMoreReadsThanDepth(t *testing.T) {
 // TestLongPayloadIsReadIntoPlace checks that at most 5 % of the payload of long messages is copied out of the
 // receive buffer. The other bytes are read from the socket directly into their target. The bytes that arrive
 // together with a header and the last bytes of a segment have to be copied. Their number depends on how the kernel
-// divides the stream, so one of several attempts has to succeed.
+// divides the stream. Therefore the test takes the median of five transfers.
 func TestLongPayloadIsReadIntoPlace(t *testing.T) {
-	const attempts = 5
-	var placed, copied uint64
-	for range attempts {
-		if placed, copied = receivedLong(t); copied < placed/20 {
-			return
-		}
+	var shares []float64
+	for range 5 {
+		placed, copied := receivedLong(t)
+		shares = append(shares, float64(copied)/float64(placed))
 	}
-	t.Errorf("%d bytes copied, %d read into place", copied, placed)
+	slices.Sort(shares)
+	require.Less(t, shares[2], 0.05, "%v", shares)
 }
 
 // receivedLong transfers long messages. It returns how many of their bytes were read into place and how many copied.
