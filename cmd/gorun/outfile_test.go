@@ -3,6 +3,7 @@ package main_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,13 +75,13 @@ func TestDirectoriesOnTheWayAreFollowed(t *testing.T) {
 }
 
 // While gorun writes the report, the report has a name that no other file has. Files beside the report stay as they
-// are, and links beside it are not followed.
+// are, and links beside it are not followed. The report may have the longest name of a file, 255 bytes.
 func TestFilesBesideTheReportAreKept(t *testing.T) {
 	dir := t.TempDir()
 	precious, link := filepath.Join(dir, "r.json.part"), filepath.Join(dir, "s.json.part")
 	require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o644))
 	require.NoError(t, os.Symlink(precious, link))
-	for _, name := range []string{"r.json", "s.json"} {
+	for _, name := range []string{"r.json", "s.json", strings.Repeat("r", 255)} {
 		require.Equal(t, result{}, gorun(t, nil, "-report", filepath.Join(dir, name), "true"))
 		require.FileExists(t, filepath.Join(dir, name))
 	}

@@ -88,7 +88,8 @@ func writeReport(j *job, code int) error {
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
-	f, err := createFile(j.opts.report + "." + j.id)
+	// The temporary name is short: a report may have the longest name that its file system allows.
+	f, err := createFile(filepath.Join(filepath.Dir(j.opts.report), "gorun-report."+j.id))
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}

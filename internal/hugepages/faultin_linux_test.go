@@ -2,7 +2,7 @@ package hugepages_test
 
 import (
 	"os"
-	"runtime"
+	goruntime "runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,8 +54,8 @@ func untouched(t *testing.T, kind int) []byte {
 // faults of the process would contain those of the garbage collector, which were more than 100 under load.
 func faultsOf(t *testing.T, use func(at int)) int64 {
 	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
 	before := minorFaults(t)
 	for at := 0; at < faultInPages*os.Getpagesize(); at += os.Getpagesize() {
 		use(at)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +17,7 @@ func TestPortDown(t *testing.T) {
 	r, cut := fragileRails(2)
 	log := new(lines)
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {
-		c.RetryMin = time.Millisecond
+		prompt(c)
 		r.config(c)
 		c.Log, c.Recovery = log.log, patience // Recovery is so long that only the event can bring the ranks back
 	}).ranks(t)
@@ -50,7 +49,7 @@ func TestAllPortsDown(t *testing.T) {
 			r.second[0].provider = second
 			log := new(lines)
 			ranks := newWorld(t, r.first, func(c *rdma.Config) {
-				c.RetryMin = time.Millisecond
+				prompt(c)
 				r.config(c)
 				c.Log, c.Recovery = log.log, patience
 			}).ranks(t)

@@ -161,7 +161,7 @@ func TestAdapterIsRemoved(t *testing.T) {
 			r, cut := fragileRails(2)
 			log := new(lines)
 			ranks := newWorld(t, r.first, func(c *rdma.Config) {
-				impatient(c)
+				prompt(c)
 				r.config(c)
 				c.Log = log.log
 			}).ranks(t)
@@ -227,7 +227,7 @@ func TestLostWayIsTriedLast(t *testing.T) {
 	r, cut := fragileRails(2)
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {
 		r.config(c)
-		c.RetryMin = time.Millisecond // Attempt keeps its default, so that the first attempt succeeds
+		prompt(c)
 		c.Recovery = patience
 	}).ranks(t)
 	stream(t, ranks, 0, 1, 300, 100, cut[0].cutAll)
@@ -321,7 +321,7 @@ func TestFewRequestsAreGranted(t *testing.T) {
 		places := memory(verbstest.StyleIWARP, 2)
 		places[0].provider = &scissors{Provider: places[0].provider, grants: grants}
 		ranks := newWorld(t, places, func(c *rdma.Config) {
-			if impatient(c); !works {
+			if prompt(c); !works {
 				c.GiveUp = 100 * time.Millisecond
 			}
 		}).ranks(t)

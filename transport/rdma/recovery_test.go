@@ -159,9 +159,17 @@ func providers(cut func(verbs.Provider) *scissors) map[string]func(n int) []plac
 	}
 }
 
-// impatient configures short timeouts, so that failed attempts to connect end soon.
+// prompt configures a short pause between attempts to connect. The attempts keep their default timeouts, so
+// that no attempt fails because the machine is busy: a test can count the connections.
+func prompt(c *rdma.Config) {
+	c.RetryMin = time.Millisecond
+}
+
+// impatient configures short timeouts, so that failed attempts to connect end soon. On a busy machine attempts
+// can also fail that would succeed later.
 func impatient(c *rdma.Config) {
-	c.Attempt, c.Confirm, c.RetryMin = 200*time.Millisecond, 200*time.Millisecond, time.Millisecond
+	prompt(c)
+	c.Attempt, c.Confirm = 200*time.Millisecond, 200*time.Millisecond
 	c.CopyBelow = 1 << 20 // applies where registrations are expensive
 }
 
@@ -295,7 +303,7 @@ func TestPutIsNotRepeated(t *testing.T) {
 	network := memory(verbstest.StyleIWARP, 2)
 	s := &scissors{Provider: network[1].provider}
 	network[1].provider = s
-	ranks := newWorld(t, network, impatient).ranks(t)
+	ranks := newWorld(t, network, prompt).ranks(t)
 	target := make([]byte, 8<<20)
 	k, err := ranks[1].Expose(target, transport.AccessWrite)
 	require.NoError(t, err)
@@ -324,7 +332,7 @@ func TestIdleRanksReconnect(t *testing.T) {
 	network := memory(verbstest.StyleIWARP, 2)
 	s := &scissors{Provider: network[1].provider}
 	network[1].provider = s
-	ranks := newWorld(t, network, impatient).ranks(t)
+	ranks := newWorld(t, network, prompt).ranks(t)
 	require.NoError(t, drive(t, ranks, "send", func() error { return ranks[0].to(1).Send(transport.Header{}, nil) }))
 	pump(t, ranks, "the message", func() bool { return ranks[1].arrivals == 1 })
 	for times := 2; times < 6; times++ {
