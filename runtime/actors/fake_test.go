@@ -182,7 +182,7 @@ func TestHugeMessages(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	in := inbox(t, all[1], "in", all[1].Worker())
 	m := make([]byte, heapMax+1)
-	for n := range byte(3) {
+	for n := range byte(2) {
 		m[heapMax] = n
 		all[0].Root.Send(all[0].PID(1, "in"), m)
 		got := next(t, in).([]byte)

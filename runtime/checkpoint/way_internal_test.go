@@ -89,11 +89,30 @@ func TestABlockIsTriedWhole(t *testing.T) {
 }
 
 // TestSlowKeeper checks a keeper that takes some milliseconds for a block. After the first
-// blocks, data that get shorter must be compressed.
+// blocks, data that get shorter must be compressed. On a busy machine the compression can be as slow as
+// the keeper while both are measured, and then the blocks are rightly sent as they are. Therefore the
+// test makes some attempts.
 func TestSlowKeeper(t *testing.T) {
+	image := writeImage(nil, 3, 2, 0, []Part{Slice(make([]byte, 64*blockBytes))})
+	var s *Store
+	for range 5 {
+		if s = deliverSlowly(t, image); s.Volume().SentAs < s.Volume().Sent/2 {
+			break
+		}
+	}
+	v := s.Volume()
+	require.EqualValues(t, len(image), v.Sent)
+	require.Less(t, v.SentAs, v.Sent/2)
+	require.Greater(t, v.SentAs, int64(windowBlocks*blockBytes), "it was measured first")
+	require.Len(t, s.Explain(), 1)
+}
+
+// deliverSlowly delivers an image to a keeper that takes 3 ms or more for each of its 67 messages, and returns
+// the Store of the sender.
+func deliverSlowly(t *testing.T, image []byte) *Store {
+	t.Helper()
 	s, err := New(Config{})
 	require.NoError(t, err)
-	image := writeImage(nil, 3, 2, 0, []Part{Slice(make([]byte, 64*blockBytes))})
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		if w.Rank() == 0 {
 			return s.deliver(w.Comm(), 1, image, 3)
@@ -109,11 +128,7 @@ func TestSlowKeeper(t *testing.T) {
 		}
 		return nil
 	}))
-	v := s.Volume()
-	require.EqualValues(t, len(image), v.Sent)
-	require.Less(t, v.SentAs, v.Sent/2)
-	require.Greater(t, v.SentAs, int64(windowBlocks*blockBytes), "it was measured first")
-	require.Len(t, s.Explain(), 1)
+	return s
 }
 
 // TestFileOnAnUnknownDisk checks that a file is compressed although the rate of the disk is

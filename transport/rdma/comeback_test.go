@@ -42,7 +42,7 @@ func TestPairComesBack(t *testing.T) {
 	r, cut := fragileRails(2)
 	var gone absence
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {
-		impatient(c)
+		prompt(c)
 		r.config(c)
 		gone.hide(c)
 		c.Recovery = time.Millisecond
@@ -110,7 +110,7 @@ func TestLookInVain(t *testing.T) {
 	r, cut := fragileRails(2)
 	var gone absence
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {
-		impatient(c)
+		prompt(c)
 		r.config(c)
 		gone.hide(c)
 		c.Recovery = time.Millisecond
