@@ -49,9 +49,15 @@ func (m *memory) Discard(off, n int) error {
 		return m.refuse
 	}
 	m.discarded = append(m.discarded, [2]int{off, n})
-	b, err := m.Bytes(off, n)
-	clear(b)
-	return err
+	if m.whole != nil {
+		clear(m.whole[off:][:n])
+	}
+	for at, p := range m.pieces {
+		if from, to := max(off, at), min(off+n, at+len(p)); from < to {
+			clear(p[from-at : to-at])
+		}
+	}
+	return nil
 }
 
 func (m *memory) Key(off int) transport.Key { return transport.Key{Addr: uint64(off), Token: 7} }
