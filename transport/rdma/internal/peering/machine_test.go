@@ -294,7 +294,7 @@ func FuzzStep(f *testing.F) {
 			g := peering.Greeting{Incarnation: uint16(b[2]), Attempt: binary.BigEndian.Uint16(b[1:])}
 			for _, a := range m.Step(now, peering.Event{
 				Kind: peering.EventKind(b[0] % 12), Conn: c, Greeting: g, Final: b[2]&1 != 0,
-				Reject: negotiation.Reject{Reason: negotiation.Reason(b[2] % 13)}, Contact: peering.Contact(b[2] % 4), Err: errBroken,
+				Reject: negotiation.Reject{Reason: negotiation.Reason(b[2] % 13)}, Contact: peering.Contact(b[2] % (byte(peering.Unasked) + 1)), Err: errBroken,
 			}, nil) {
 				switch a.Kind {
 				case peering.Silent:
