@@ -247,7 +247,7 @@ func TestHostThatDropsEverything(t *testing.T) {
 	require.Regexp(t, `rank 0: at hosts_test\.go:\d+: send: rank 1 is down: no connection with host h1 within \S+: 10\.77\.0\.2:\d+ \(\d+ attempts?\): .*; `+
 		`a firewall may drop packets to the ports of ranks, or there is no route: gorun -net `, r.errors)
 
-	r = launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "eth0", "-timeout", "2s")
+	r = launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "eth0", "-timeout", "5s")
 	require.NotZero(t, r.code)
 	require.Regexp(t, `(?m)^gorun:   send, rank 1, tag 3, world, 8 bytes, .*\ngorun:   rank 1: not connected: 10\.77\.0\.2:\d+ \(\d+ attempts?\): `, r.errors)
 }

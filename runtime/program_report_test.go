@@ -120,8 +120,9 @@ func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 
 // The report file of a job that was ended by its timeout contains what its ranks were doing.
 func TestReportHasWhatRanksWaitedFor(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
-	r := launch(t, 2, "leave", "-on-deadlock", "ignore", "-timeout", "1s", "-report", name)
+	r := launch(t, 2, "leave", "-on-deadlock", "ignore", "-timeout", "5s", "-report", name) // long, so that rank 1 has finished
 	require.Equal(t, 124, r.code, r.errors)
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)

@@ -315,9 +315,12 @@ func TestProcessIDsAreThoseOfProc(t *testing.T) {
 // gorun recognizes a stopped rank with each containment.
 func TestStoppedRankIsNamed(t *testing.T) {
 	for _, contain := range contains {
-		r := command(t, []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "1", "-timeout", "1s"}, "stopped", "0")...)
-		require.NoError(t, r.Start())
-		require.Equal(t, 124, r.wait(t))
-		require.Contains(t, r.err.String(), "gorun: rank 0 did not answer: rank 0 is stopped by a signal: kill -CONT ", contain)
+		t.Run(contain, func(t *testing.T) {
+			t.Parallel()
+			r := command(t, []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "1", "-timeout", "5s"}, "stopped", "0")...)
+			require.NoError(t, r.Start())
+			require.Equal(t, 124, r.wait(t))
+			require.Contains(t, r.err.String(), "gorun: rank 0 did not answer: rank 0 is stopped by a signal: kill -CONT ")
+		})
 	}
 }

@@ -172,9 +172,10 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 // At a timeout, gorun prints what each rank waits for, and then ends the job (as in MPICH's test
 // init/timeout.c).
 func TestTimeoutAsksBeforeItKills(t *testing.T) {
-	got := gorun(t, nil, helper([]string{"-np", "2", "-timeout", "300ms"}, "wait")...)
+	t.Parallel()
+	got := gorun(t, nil, helper([]string{"-np", "2", "-timeout", "5s"}, "wait")...) // long, so that the ranks have joined
 	require.Equal(t, 124, got.code)
-	for _, want := range []string{"timeout after 300ms", "rank 0: blocked in Recv from rank 3", "rank 1: blocked in Recv from rank 3", "exit code 124"} {
+	for _, want := range []string{"timeout after 5s", "rank 0: blocked in Recv from rank 3", "rank 1: blocked in Recv from rank 3", "exit code 124"} {
 		require.Contains(t, got.err, want)
 	}
 	require.NotContains(t, got.err, "first failure")
