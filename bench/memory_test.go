@@ -36,7 +36,7 @@ func TestMemoryOfAllToAll(t *testing.T) {
 	// number of ranks, but the memory that contains them is bounded.
 	auto := job{ranks, "auto", 144}
 	if goruntime.NumCPU() >= ranks {
-		auto.shared += 128 // this memory is longer if each rank has a processor
+		auto.shared += 128 // this memory is larger if each rank has a processor
 	}
 	for _, j := range append(jobs, auto) {
 		u := memoryOf(t, j.ranks, j.coll)

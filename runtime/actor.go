@@ -146,7 +146,7 @@ func (w *World) actorTree() []port.Actor {
 	return (*actorPort)(w).TransportActors()
 }
 
-// hasActors reports whether the program uses actors.
+// hasActors reports whether package actors has made an actor system in this World.
 func (w *World) hasActors() bool {
 	k := &w.actors
 	k.mu.Lock()

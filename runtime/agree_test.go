@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Agree and Shrink of a communicator whose members are not in the order of their world ranks change neither the
-// order of its members nor a Group of it. The communicator that Shrink returns has the same order.
+// In this test, the members of a communicator are not in the order of their world ranks. Agree and Shrink change
+// neither this order nor a Group of the communicator. The communicator that Shrink returns has the same order.
 func TestAgreeKeepsTheOrder(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		reversed, err := c.Split(0, -c.Rank())

@@ -11,7 +11,7 @@ import (
 // agreement.
 const contextsMax = bootstrap.FirstShrunk
 
-// errContexts is the error of making a communicator when no number is left.
+// errContexts is the error of the calls that make a communicator when no number is left.
 var errContexts = errors.New("communicator numbers are used up")
 
 // agreement describes how a group of ranks agrees on the number of a new communicator.

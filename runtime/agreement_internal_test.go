@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// mirror sends n messages from this address back to their sender, and then receives one more message. It returns the
-// words of the messages.
+// mirror receives n+1 messages that match the argument at, and sends each of the first n back to its sender. It returns
+// the words of the messages.
 func mirror(t *testing.T, e *engine.Engine, at engine.Match, n int) (words [][]uint64) {
 	t.Helper()
 	for i := range n + 1 {

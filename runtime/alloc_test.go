@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A send and a receive of a small message allocate nothing, with each form of the calls, whether
-// the requests are on the stack or on the heap.
+// The calls in the table, which send and receive small messages, allocate nothing, whether the requests are on the
+// stack or on the heap.
 func TestSmallMessagesDoNotAllocate(t *testing.T) {
 	if testing.CoverMode() != "" {
 		t.Skip("coverage counters keep functions from being inlined")

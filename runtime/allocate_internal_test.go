@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// allocate returns memory of the requested length, and an error for a length that no machine has.
+// allocate returns memory of the requested length, and an error for a length that exceeds the memory of the machine.
 func TestAllocate(t *testing.T) {
 	for _, n := range []int{0, 1, allocateFreely, allocateFreely + 1} {
 		b, err := allocate(n)

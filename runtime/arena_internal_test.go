@@ -103,8 +103,8 @@ func TestMemoryComesHome(t *testing.T) {
 	})
 }
 
-// holdAfterLoss holds a Buffer of 1 MiB of rank 0, which declares this rank lost although it lives. From then on, no
-// message of rank 0 arrives here. Rank 0 sets the first word of rank 1 at the end of its test.
+// holdAfterLoss receives a Buffer of 1 MiB from rank 0. Then rank 0 declares this rank lost although this rank lives.
+// From then on, no message of rank 0 arrives here. holdAfterLoss returns when rank 0 has set the first word of rank 1.
 func holdAfterLoss(t *testing.T, c *Comm, s *Shared) {
 	t.Helper()
 	m, err := RecvMessage(c, 0, 0)
@@ -115,8 +115,8 @@ func holdAfterLoss(t *testing.T, c *Comm, s *Shared) {
 	}
 }
 
-// When a rank is declared lost, its peer gets back the Buffer that the lost rank held. Await of a
-// word that does not have the awaited value ends with the loss. If the word has the value, Await
+// When a rank is declared lost because its process has ended, its peer gets back the Buffer that the lost rank held.
+// Await of a word that does not have the awaited value ends with a PeerError. If the word has the value, Await
 // succeeds.
 func TestMemoryOfALostHolderComesHome(t *testing.T) {
 	everywhere(t, 2, func(w *World) error {

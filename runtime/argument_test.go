@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// TestArguments passes wrong arguments to each function and requires the matching error. MPICH's
-// directory errors/ has a test of wrong arguments for each function.
+// TestArguments passes wrong arguments to the functions for messages and communicators, and requires the matching
+// errors. MPICH's directory errors/ has tests of this kind.
 func TestArguments(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		closed, err := c.Dup()

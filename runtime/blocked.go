@@ -15,12 +15,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// quitAgain is the longest time between two SIGQUITs at which the second one makes the process print
-// the stacks of all goroutines and end. Go itself does that at the first SIGQUIT.
+// If a second SIGQUIT follows the first within quitAgain, the process prints the stacks of all goroutines and ends.
+// Without this package, a Go program does that at the first SIGQUIT.
 const quitAgain = time.Second
 
-// quitAfterDump is the time after a request of gorun for a report in which a SIGQUIT also makes the process print
-// the stacks and end. It is longer than quitAgain, because gorun forwards the user's second SIGQUIT, which takes time.
+// If a SIGQUIT follows a request of gorun for a report within quitAfterDump, the process also prints the stacks and
+// ends. quitAfterDump is longer than quitAgain, because gorun forwards the user's second SIGQUIT, which takes time.
 const quitAfterDump = 3 * time.Second
 
 // reportsMost bounds how long the end of a World waits until its reports are written.

@@ -85,7 +85,8 @@ type immediate struct{}
 func (immediate) Up(_ int, arrive func())   { go arrive() }
 func (immediate) Down(_ int, arrive func()) { go arrive() }
 
-// A rank that votes in too many undecided agreements gets an error, or ends if its votes take time to arrive.
+// Vote returns an error if its rank has voted in too many undecided agreements. With a localjob.Launcher, Vote returns
+// before the vote arrives, so the refused vote ends the rank instead.
 func TestTooManyVotes(t *testing.T) {
 	for _, way := range []localjob.Launcher{nil, immediate{}} {
 		j, err := newLocalJob(2, engine.WaitPolicy{}, localjob.Config{Launcher: way})

@@ -14,8 +14,8 @@ import (
 // of another World, for example of an earlier generation of the job.
 var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 
-// Buffer is memory whose ownership can be transferred: SendBuffer transfers it to another rank. The bytes of
-// a Buffer of Alloc are not copied if both ranks are on one node. A Buffer comes from Alloc or with a Message, and
+// Buffer is memory whose ownership can be transferred: SendBuffer transfers it to another rank. SendBuffer does not
+// copy the bytes of a Buffer of Alloc if both ranks are on one node. A Buffer comes from Alloc or with a Message, and
 // belongs to one goroutine at a time.
 //
 //	Buffer of          memory of     ends with               memory then goes to

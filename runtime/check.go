@@ -38,9 +38,9 @@ func (e *CheckError) Error() string {
 // Is reports whether target is ErrCheck.
 func (e *CheckError) Is(target error) bool { return target == ErrCheck }
 
-// check records, with GORUN_CHECK=1, the requests, buffers, messages, shared memory, communicators and
-// persistent operations of a rank that have not ended, with the lines that made them. Without
-// GORUN_CHECK=1 it is nil, and its methods do nothing.
+// check records what has begun at a rank and has not ended: requests, blocking operations, Buffers, messages, shared
+// memory, communicators and persistent operations. Each record has the source line of the call that began it. Without
+// GORUN_CHECK=1 the check is nil, and its methods do nothing.
 type check struct {
 	seed maphash.Seed
 
@@ -77,8 +77,8 @@ func (p *watched) conflicts(q *watched) bool {
 	return overlap(p.writes, q.writes) || overlap(p.writes, q.reads) || overlap(p.reads, q.writes)
 }
 
-// start begins to watch a request or a blocking operation, and compares its memory with that of the others that are
-// watched. start returns nil if k is nil, and for a call that a library makes for its own messages.
+// start begins to watch a request or a blocking operation, and compares its memory with the memory of all other watched
+// ones. start returns nil if k is nil, and for a call that a library makes for its own messages.
 func (k *check) start(what string, buf []byte, sends bool) *watched {
 	if k == nil {
 		return nil

@@ -255,7 +255,7 @@ func TestMistakesWithoutACheck(t *testing.T) {
 }
 
 // With GORUN_CHECK=1 sends wait for their receives. So a program that relies on the runtime to
-// store messages deadlocks. In this test, its context.Context ends it.
+// store messages deadlocks. Here the end of a context.Context ends the deadlock.
 func TestCheckFindsSendsThatNeedMemory(t *testing.T) {
 	type padded struct {
 		A int8
@@ -285,8 +285,8 @@ func exchangeSendFirst[T any](w *runtime.World) error {
 	return err
 }
 
-// With GORUN_CHECK=1, messages with and without strides on the same communicator do not disturb
-// each other's memory.
+// With GORUN_CHECK=1, messages with and without strides on the same communicator end without errors and without
+// findings.
 func TestCheckBesideStrides(t *testing.T) {
 	t.Setenv("GORUN_CHECK", "1")
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {

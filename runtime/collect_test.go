@@ -19,7 +19,7 @@ func grow(depth int) int {
 	return grow(depth-1) + block[depth%256]
 }
 
-// A rendezvous is correct while the garbage collector runs and stacks move. Its buffers stay
+// A rendezvous is correct while the garbage collector runs and stacks move. The buffers of the sends stay
 // reachable although only requests refer to them.
 func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	const n, flights, rounds = 300_000, 6, 5
@@ -45,8 +45,8 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	})
 }
 
-// A blocked receive into a local array is correct although the receiver's stack moves meanwhile. At present
-// the compiler moves the array to the heap.
+// A blocked receive into a small local array is correct although the garbage collector may move the receiver's stack
+// meanwhile. At present the compiler moves the array to the heap.
 func TestReceiveIntoASmallArrayWhileBlocked(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

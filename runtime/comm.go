@@ -56,8 +56,8 @@ type commCore struct {
 	// number is the number on which the members have agreed, or which the launcher has given (Shrink). No
 	// member has another communicator with this number at the same time.
 	number uint32
-	// identity is the same at all members. It is a hash of 64 bits (identityOf), so two communicators of the job
-	// differ in it except by chance, even if one reuses the number of the other.
+	// identity is the same at all members. It is a hash of 64 bits (identityOf). Two communicators of the job have
+	// different identities, unless their hashes collide, even if one reuses the number of the other.
 	identity uint64
 	// name is the name of the communicator in diagnosis.
 	name string
@@ -153,7 +153,7 @@ func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Com
 	return core.fill(ctx, new([2]Comm), e, rank)
 }
 
-// fill sets the first element of views to a view for the user, which it returns, and the second to its private twin.
+// fill makes the first element of views a view for the user, and the second its private twin. It returns the first.
 func (core *commCore) fill(ctx context.Context, views *[2]Comm, e *engine.Engine, rank int) *Comm {
 	for i := range views {
 		views[i] = Comm{
@@ -311,8 +311,8 @@ func (core *commCore) all() []int {
 	return append(identityOrder(core.size), core.allies...)
 }
 
-// ready returns an error if the communicator cannot make other communicators or share memory. The reason is that it is
-// nil, closed or broken, or that it is the Comm of an Intercomm.
+// ready returns an error if no communicator and no shared memory can be made from c: if c is nil, closed or broken, or
+// is the Comm of an Intercomm.
 func (c *Comm) ready() error {
 	if err := c.Err(); err != nil {
 		return err

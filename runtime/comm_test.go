@@ -332,8 +332,8 @@ func TestBreakReachesEveryMember(t *testing.T) {
 	})
 }
 
-// If one member abandons a collective call, the call ends with ErrCommBroken at the other members,
-// including a member that begins the call later.
+// If one member abandons a collective call, the call ends with ErrCommBroken at the other members. A member that
+// begins a collective call on the communicator later gets ErrCommBroken, too.
 func TestCanceledDupBreaksTheCommunicator(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		dup, err := c.Dup()

@@ -176,7 +176,7 @@
 //	                      error: of all peers in a World of up to 8 ranks, else of up to 16 peers
 //	                      with which the rank has exchanged messages or has tried to. Then World.Close
 //	                      prints refused connections, actors, dead letters and the algorithms of
-//	                      collectives. One rank of each node also prints, for each RDMA adapter, which
+//	                      collectives. One rank on each host also prints, for each RDMA adapter, which
 //	                      driver serves it or why no driver does. gorun -explain sets GORUN_EXPLAIN
 //	GORUN_COLL            see package collectives
 //	GORUN_REPRODUCIBLE=1  see package collectives; gorun -reproducible sets it
@@ -192,9 +192,9 @@
 // yields. Init returns an error for a negative value or a value with another syntax. By default, a rank
 // with a processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
 // yields for 100us times the number of ranks per processor, rounded up. A rank that spins measures how long
-// its yields take. The durations may show that a process outside of the job uses the rank's processor, and
-// yields the processor within 0.5ms. Then the rank stops spinning. As long as such processes use the processor,
-// the rank yields for up to 10ms. In a wait for a rank of another node, over TCP, a rank that would spin yields
+// its yields take. If the durations show that a process outside of the job uses the rank's processor and gives it
+// back within 0.5ms, the rank stops spinning. As long as such processes use the processor, the rank
+// yields for up to 10ms. In a wait for a rank of another node, over TCP, a rank that would spin yields
 // instead, and polls three times as long before it sleeps. After a yield of 0.5ms or more, the rank spins in such
 // waits, too, until 64 shorter yields have followed. By default, the ranks of Local do not spin, and yield for 20us.
 //

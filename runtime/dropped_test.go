@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A rank revokes a communicator and then closes it without receiving a message. The sender, which
-// receives both notices at once, gets ErrCommBroken rather than ErrCommClosed.
+// A rank revokes a communicator and then closes it without receiving a message. The sender of the message gets
+// ErrCommBroken and not ErrCommClosed, although both notices may arrive at the same time.
 func TestSendsToARankThatBreaksAndCloses(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		for range 100 {

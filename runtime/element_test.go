@@ -18,7 +18,7 @@ type padded struct {
 	C int32
 }
 
-// Element accepts every type without pointers.
+// Element accepts types without pointers, up to the largest size of an element.
 func TestElementAcceptsWhatHasNoPointers(t *testing.T) {
 	type named complex64
 	type nested struct {

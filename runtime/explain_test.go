@@ -146,7 +146,7 @@ func TestExplainedStrangers(t *testing.T) {
 	require.NotRegexp(t, `requests refused: (\d+ of ranks, but not .*, )?\d+ (without|of another|of ranks that)`, r.errors)
 }
 
-// A duration setting that cannot be parsed ends the program with an error that names it.
+// A duration setting without a unit, or with a negative value, ends the program with an error that names the setting.
 func TestBadDurationsAreNamed(t *testing.T) {
 	for _, setting := range []string{"GORUN_SPIN=50", "GORUN_YIELD=-1ms"} {
 		name, value, _ := strings.Cut(setting, "=")

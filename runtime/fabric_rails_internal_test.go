@@ -62,7 +62,8 @@ func TestRailsInACardKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// TestNetworkInIPv6Form sets GORUN_NET to the IPv6 form of an IPv4 network. The rank must use its address there.
+// TestNetworkInIPv6Form sets GORUN_NET to the IPv6 form of an IPv4 network. The rank must use its address in that
+// network.
 func TestNetworkInIPv6Form(t *testing.T) {
 	t.Setenv(bootstrap.EnvRDMADevice, deviceNone)
 	for _, networks := range []string{"nosuch0, ::ffff:127.0.0.0/104", "::ffff:127.0.0.1"} {

@@ -113,7 +113,7 @@ func (f *rdmaFabric) arena(own transport.Arena) transport.Arena {
 	return own
 }
 
-// devices returns lines about the drivers of the adapters of this node.
+// devices returns lines about the drivers of the adapters of this host.
 func (f *rdmaFabric) devices() []string { return f.adapters().Explain() }
 
 // explain returns lines about how memory is registered, and about refused connections and requests.

@@ -84,7 +84,7 @@ func errReturns(m mortal) error {
 	return nil
 }
 
-// errHandler: the error names the rank, the operation and the cause, and no other operation ends.
+// errHandler: the error names the rank, the operation and the cause, and no other operation fails.
 func errHandler(m mortal) error {
 	c := m.Comm()
 	if m.Rank() == 1 {
@@ -110,8 +110,8 @@ func errHandler(m mortal) error {
 	return err
 }
 
-// errAny: rank 0 receives from any source. For each death it gets an error until it has acknowledged
-// this death. It receives all messages of the other ranks.
+// errAny: rank 0 receives from any source until it has the last messages of ranks 1 and 2, and has acknowledged both
+// deaths. After a death, receives and probes from any source end with a PeerError until rank 0 has acknowledged it.
 func errAny(m mortal) error {
 	c := m.Comm()
 	if m.Rank() > 0 {
@@ -280,8 +280,8 @@ func shrink(m mortal) error {
 	return meet(s)
 }
 
-// revShrink: after a loss one rank revokes the communicator, and all ranks shrink it, whatever each
-// one was doing.
+// revShrink: after a loss one rank revokes the communicator. Then all survivors call Shrink, whatever each of them
+// was doing before.
 func revShrink(m mortal) error {
 	c, err := m.Comm().Dup()
 	if err == nil {

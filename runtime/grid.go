@@ -67,8 +67,8 @@ func (g *grid) rank(at []int) (int, error) {
 	return rank, nil
 }
 
-// step returns the rank whose coordinate in dimension dim is that of rank plus steps, or ProcNull if that is beyond
-// a border. In a periodic dimension the coordinates wrap around.
+// step returns the rank that is steps points farther along dimension dim than the argument rank, or ProcNull if there
+// is no such point. In a periodic dimension the coordinates wrap around.
 func (g *grid) step(rank, dim, steps int) int {
 	stride, n := 1, g.dims[dim]
 	for _, d := range g.dims[dim+1:] {

@@ -320,8 +320,8 @@ func TestStallIsReportedOnce(t *testing.T) {
 	require.Empty(t, r.errors)
 }
 
-// With -on-deadlock report, a deadlock is reported and the job continues. With -on-deadlock ignore,
-// nothing is reported.
+// With -on-deadlock report, the deadlock is reported once, and the job runs until a signal ends it. With -on-deadlock
+// ignore, no deadlock is reported, and the job runs until its timeout.
 func TestDeadlockAsTheUserWants(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -50,7 +50,7 @@ func (slowSleeper) Yield() {
 }
 
 // TestYieldingRankReturns checks that the thread of a rank that yields leaves a processor that is not the rank's.
-// Because the kernel moves threads, too, only most of the attempts need to show it.
+// The kernel moves threads, too. Therefore more than three quarters of the attempts must succeed, not all of them.
 func TestYieldingRankReturns(t *testing.T) {
 	var allowed, last unix.CPUSet
 	require.NoError(t, unix.SchedGetaffinity(0, &allowed))

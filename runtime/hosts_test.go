@@ -26,9 +26,9 @@ func init() {
 	programs["alien"] = func() { runtime.Main(alien) }
 }
 
-// TestHostsSpeakByNetwork: ranks on three hosts exchange messages and Buffers with all ranks. They use
-// shared memory on one host and the network between hosts. With -transport rdma they always use the
-// network.
+// TestHostsSpeakByNetwork: each rank on three hosts exchanges messages with all ranks, and sends a Buffer to the next
+// rank. The ranks use shared memory on one host and the network between hosts. With -transport rdma they always use
+// the network.
 func TestHostsSpeakByNetwork(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	for _, flags := range [][]string{nil, {"-transport", "rdma"}} {
@@ -225,8 +225,8 @@ func alien(w *runtime.World) error {
 	return err
 }
 
-// TestHostsWithTheSameAddress: two hosts have no network in common, and both listen at the same
-// address. The sender gets an error that says which option to use.
+// TestHostsWithTheSameAddress: with -net lo, the ranks of two hosts listen at the same address, 127.0.0.1, and cannot
+// connect. The sender gets an error that says which option to use.
 func TestHostsWithTheSameAddress(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	r := launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "lo", "-timeout", "20s")

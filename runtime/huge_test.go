@@ -14,7 +14,7 @@ func init() {
 	programs["huge"] = func() { runtime.Main(fiveGibibytes) }
 }
 
-// fiveGibibytes sends a message from rank 0 to rank 1 whose length does not fit in 32 bits.
+// fiveGibibytes makes rank 0 send rank 1 a message of 5 GiB, a length that does not fit in 32 bits.
 func fiveGibibytes(w *runtime.World) error {
 	const n = 5 << 30 / 8
 	c, buf := w.Comm(), make([]uint64, n)

@@ -10,7 +10,7 @@ import (
 // leftovers belongs to a communicator. It holds the streams that this rank has left before it received the last
 // frame or the last credit. Each element of the field from matches the remaining frames or credits of one stream. No
 // Stream and no SendStream receives these messages. They take memory, and the memory for messages that no receive has
-// matched is limited. So each new stream of the communicator discards those of them that have arrived.
+// matched is limited. So each new stream of the communicator discards the messages that have arrived.
 type leftovers struct {
 	mu   sync.Mutex // guards from; no other lock is taken while mu is held
 	from []engine.Match

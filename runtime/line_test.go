@@ -21,7 +21,7 @@ func lineHere() string {
 	return fmt.Sprintf("line_test.go:%d", line)
 }
 
-// TestErrorsNameTheLineOfTheCall: every error of a call contains the source line of the call, or of
+// TestErrorsNameTheLineOfTheCall: the error of each call in the table contains the source line of the call, or of
 // the Wait that returns it.
 func TestErrorsNameTheLineOfTheCall(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {

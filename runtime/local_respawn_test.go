@@ -78,7 +78,7 @@ func TestLocalRespawnKeepsTheProcessors(t *testing.T) {
 }
 
 // LocalRespawn ends with the right error when a rank cannot be started again, and in the other
-// cases that end a job.
+// cases that end a job. A second World.Resume returns ErrResume and does not end the job.
 func TestLocalRespawnEnds(t *testing.T) {
 	wrong := errors.New("wrong")
 	var panicked *runtime.PanicError
@@ -190,8 +190,8 @@ func TestLocalRespawnEnds(t *testing.T) {
 	})
 }
 
-// A rank is killed while all ranks wait for messages, and is started again. The other ranks get an
-// error with the loss of the killed rank.
+// In each of five generations, a rank is killed and started again. The other ranks wait for a message that no rank
+// sends, and get a PeerError with the killed rank.
 func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 	const ranks, kills = 3, 5
 	var job localjob.Job

@@ -29,7 +29,7 @@ type restarts struct {
 	mu        sync.Mutex
 	left      int             // how many restarts the job still has
 	starts    []int           // by rank: the number of starts before the newest start
-	places    []place         // by generation; without the node if no process can enter the generation any more
+	places    []place         // by generation; node is nil if no process can enter the generation any more
 	processes []*localProcess // the newest process of each rank
 	ends      []*wire         // the launcher's ends of the wires to all processes
 	over      bool            // the job has failed

@@ -102,7 +102,7 @@ func TestLocalAbort(t *testing.T) {
 	require.Equal(t, runtime.AbortError{Rank: 0, Code: 7}, *abort)
 }
 
-// A message still arrives if its sender has returned without waiting for the request.
+// A message arrives even if the function of its sender has returned without waiting for the request.
 func TestLocalServesPeersUntilAllHaveReturned(t *testing.T) {
 	const n = 1 << 20
 	var received atomic.Bool
@@ -149,7 +149,7 @@ func TestManyRanksInOneProcess(t *testing.T) {
 	})
 }
 
-// The end of the context.Context of a view ends every kind of blocked call. No message is lost.
+// The end of the context.Context of a view ends its blocked receives, probes, sends and waits. No message is lost.
 func TestWithContextEndsABlockedCall(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 1 {
@@ -191,8 +191,8 @@ func TestWithContextEndsABlockedCall(t *testing.T) {
 	})
 }
 
-// TestLocalContextSaysWhoHangs: the context of LocalContext ends a job that hangs, and the error
-// says what the ranks were doing.
+// TestLocalContextSaysWhoHangs: the end of the context.Context of LocalContext ends a job that hangs. The error says
+// what the ranks were doing.
 func TestLocalContextSaysWhoHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

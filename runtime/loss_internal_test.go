@@ -46,8 +46,8 @@ func TestLossInEitherOrder(t *testing.T) {
 	}
 }
 
-// TestCauseOfABreak: the cause that a rank sends when it breaks a communicator is decoded. A
-// malformed cause is not taken for the loss of a rank.
+// TestCauseOfABreak: parseCause decodes the cause that a rank sends when it breaks a communicator. It does not decode
+// a malformed cause as the loss of a rank.
 func TestCauseOfABreak(t *testing.T) {
 	require.NoError(t, Local(1, func(w *World) error {
 		for _, b := range [][]byte{nil, {0}, {0x80}, {2, 'x'}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {

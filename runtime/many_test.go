@@ -41,8 +41,8 @@ func hearFromAll(w *runtime.World) error {
 	return nil
 }
 
-// Every rank exchanges messages with every other rank at the same time, with many more ranks than
-// processors and rings.
+// Every rank exchanges messages with every other rank at the same time, in a job of 64 ranks, or of 256 ranks with
+// GORUN_SOAK=1.
 func TestManyRanksExchangeWithAll(t *testing.T) {
 	n := 64
 	if soak() {

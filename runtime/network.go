@@ -21,8 +21,8 @@ type network struct {
 	// fabric is nil if there is no network. In this case the field why has the reason.
 	fabric fabric
 	why    error
-	// forced reports whether ranks on one host also use the network instead of shared memory. If
-	// forced is true, each rank is a node of its own.
+	// forced is true if even ranks on one host use the network and not shared memory. Each rank is then a node of
+	// its own.
 	forced bool
 }
 

@@ -15,8 +15,8 @@ type numbers struct {
 }
 
 // take takes a number, and reports whether it was free. Numbers that the launcher gives
-// (bootstrap.FirstShrunk and above) are always free and are not recorded, because the launcher gives
-// none of them twice.
+// (bootstrap.FirstShrunk and above) are always free and are not recorded: the launcher gives a number
+// again only after 1<<28 other numbers.
 func (n *numbers) take(number uint32) bool {
 	if number >= bootstrap.FirstShrunk {
 		return true

@@ -177,8 +177,8 @@ func stopInGenerationOne(w *runtime.World) error {
 	})
 }
 
-// After ranks were started again, gorun inspect shows what the ranks that have survived, and the ranks that were
-// started again, have recorded in the new generation.
+// After ranks were started again, gorun inspect shows the operations of the new generation, both of a survivor and of
+// a rank that was started again.
 func TestLastOperationsAfterARespawn(t *testing.T) {
 	near := []string{"-host", "h0:2,h1:2", "-map-by", "node", "-rsh", `env GORUN_HOSTID=%h`}
 	for name, flags := range map[string][]string{

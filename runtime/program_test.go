@@ -151,8 +151,8 @@ func TestMainEndsWithOneAfterAnError(t *testing.T) {
 		strings.Count(r.errors[:min(len(r.errors), 7)], "rank 1:"), r.errors)
 }
 
-// breakAsRankTwo breaks a communicator in which the ranks are in another order than in the World,
-// and continues for a while.
+// breakAsRankTwo makes rank 2 break a communicator in which the ranks are in another order than in the World. Rank 2
+// then continues until gorun ends it.
 func breakAsRankTwo(w *runtime.World) error {
 	c, err := w.Comm().Split(0, -w.Rank())
 	if err != nil {
@@ -238,7 +238,7 @@ func panicOrGoOn(w *runtime.World) error {
 	return err
 }
 
-// With -on-failure continue, a panic ends only the rank that panics, as other failures do.
+// With -on-failure continue, a panic ends only the rank that panics. The other ranks get a PeerError.
 func TestPanicOfARankLeavesTheSurvivors(t *testing.T) {
 	r := launch(t, 3, "outlive", "-on-failure", "continue")
 	require.Equal(t, 2, r.code, r.errors)
@@ -342,7 +342,7 @@ func initTwice() {
 	fmt.Fprintln(os.Stdout, "closed:", runtime.Send(w.Comm(), []int{1}, 0, 0))
 }
 
-// A process can join a job once only, and operations after Close fail (MPICH's init/initstat.c).
+// A process can join a job only once, and a Send after World.Close fails (MPICH's init/initstat.c).
 func TestInitAndClose(t *testing.T) {
 	r := launch(t, 2, "init")
 	require.Zero(t, r.code, r.errors)

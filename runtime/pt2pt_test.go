@@ -136,7 +136,7 @@ func floodOf[T any](t *testing.T, make1 func(i int) T) {
 	})
 }
 
-// A flood of messages of each type and of all sizes arrives unchanged although no receive is posted
+// A flood of messages of several types and sizes arrives unchanged although no receive is posted
 // (MPICH's pt2pt/pingping.c).
 func TestFloodOfEveryType(t *testing.T) {
 	floodOf(t, func(i int) byte { return byte(i) })

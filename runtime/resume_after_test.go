@@ -67,7 +67,7 @@ func TestBreakEndsResume(t *testing.T) {
 	require.NotContains(t, r.errors, "started again")
 }
 
-// leaveWorlds waits until the garbage collector has freed the Worlds that this rank has left. The
+// leaveWorlds makes rank 0 wait until the garbage collector has freed the Worlds that rank 0 has left. The
 // first World is excluded, because Main holds it.
 func leaveWorlds(w *runtime.World) error {
 	var left []weak.Pointer[runtime.World]

@@ -63,9 +63,9 @@ func (t *witnessed) note(in [][]int, peer int) {
 	}
 }
 
-// When a lost rank is started again, the transport of each other rank is told that the process of the lost rank has
-// ended, and that the ranks that live are given up. A transport may use memory again that a process which has ended
-// could write, but not memory that a living one may still write.
+// When a lost rank is started again, the transport of each other rank gets a call of MarkDown for the lost rank alone,
+// and a call of GiveUp for each other living rank. A transport may use memory again that only the lost rank could
+// write, but not memory that a living rank may write.
 func TestTransportLearnsWhichRankHasEnded(t *testing.T) {
 	const ranks, victim = 3, 2
 	first := newWitness(ranks)

@@ -120,7 +120,8 @@ func TestSparesOfSeveralPrograms(t *testing.T) {
 	require.Equal(t, 4, strings.Count(r.Out, "in generation 3\n"), r.Out)
 }
 
-// bound is like resume, except that each rank also prints on which processors its threads may run.
+// bound makes each rank print on which processors its threads may run, and exchange messages. Ranks die where
+// envDeaths says so.
 func bound(w *runtime.World) error {
 	return w.Resume(func(w *runtime.World) error {
 		tasks, err := filepath.Glob("/proc/self/task/*")

@@ -7,7 +7,7 @@ import (
 
 // Send sends buf to dest and returns when buf may be changed. The Send of a large message waits for
 // the matching receive. The Send of a small message waits for it only if the receiver has no room left
-// for unexpected messages. It may also wait for the connection to another node or for room in the lane.
+// for unexpected messages. Any Send may wait for the connection to another node or for room in the lane.
 // With GORUN_CHECK=1, a Send of the program always waits for the matching receive.
 func Send[T any](c *Comm, buf []T, dest, tag int) error {
 	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)

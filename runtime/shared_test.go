@@ -141,7 +141,7 @@ func TestSharedNamesTheMemberWithAnotherSize(t *testing.T) {
 	})
 }
 
-// If a member gives up in the first round of NewShared, because its context has ended, it keeps no memory.
+// A member whose context.Context has ended gives up in the first round of NewShared, and keeps no memory.
 func TestSharedThatFailsKeepsNoMemory(t *testing.T) {
 	heap := func() uint64 {
 		var m goruntime.MemStats
@@ -172,7 +172,7 @@ func TestSharedThatFailsKeepsNoMemory(t *testing.T) {
 	}))
 }
 
-// A barrier made of shared words orders accesses to the parts, which the race detector checks.
+// A barrier made of shared words orders accesses to the parts. The race detector checks the order.
 func TestSharedOrdersMemory(t *testing.T) {
 	const rounds = 300
 	for _, n := range []int{2, 3, 4} {

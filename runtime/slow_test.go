@@ -22,8 +22,8 @@ import (
 
 func init() { programs["haul"] = func() { runtime.Main(haul) } }
 
-// haul exchanges the edge of a plate with a neighbour HAUL_ROUNDS times, in both directions or in
-// one, with HAUL_BYTES each time. The values are either random or change slowly from cell to cell.
+// haul sends HAUL_BYTES of float64 values HAUL_ROUNDS times, in both directions between the two ranks or in one. The
+// values are random, or change slowly from each value to the next.
 func haul(w *runtime.World) error {
 	c, peer := w.Comm(), 1-w.Rank()
 	bytes, err := strconv.Atoi(os.Getenv("HAUL_BYTES"))

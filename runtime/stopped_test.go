@@ -28,7 +28,8 @@ func init() {
 	}
 }
 
-// tee returns the lines that the program prints on standard error, and still prints them.
+// tee returns the lines that the program prints on standard error from then on. It passes each line on to the
+// previous standard error.
 func tee() <-chan string {
 	r, w, err := os.Pipe()
 	if err != nil {

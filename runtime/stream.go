@@ -50,7 +50,7 @@ const (
 	streamBytes  = 256 << 10
 )
 
-// ErrStreamStopped is the error of SendStream when the receiver has left the stream before its end.
+// ErrStreamStopped is the error of SendStream if the receiver has left the stream before its end.
 var ErrStreamStopped = errors.New("the receiver stopped the stream")
 
 // StreamError ends a Stream whose sender has failed: the sequence of values ended with an error, or

@@ -25,7 +25,7 @@ func pairs(stream, n, at int, reached func()) func(yield func([2]int, error) boo
 	}
 }
 
-// nothing is an argument reached of pairs that does nothing.
+// nothing does nothing. Tests pass it to pairs as the argument reached.
 func nothing() {}
 
 // A loop from AnySource within a loop over another stream with the same tag receives no value of that other stream,

@@ -63,7 +63,7 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// The last value that a stream received does not appear in the memory of values received later.
+// Values that are received after a stream contain no bytes of the last value of the stream.
 func TestStreamBeforeValues(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for i := range 20 {
@@ -156,7 +156,7 @@ func TestStreamOfInterfaces(t *testing.T) {
 	})
 }
 
-// A sender is never further ahead of its receiver than the window.
+// A sender is never further ahead of its receiver than the window allows.
 func TestStreamHasBackPressure(t *testing.T) {
 	for name, c := range map[string]struct{ values, bytes, ahead int }{
 		"many":  {400, 1, 128},

@@ -103,7 +103,7 @@ func isendErr(m mortal) error {
 	return err
 }
 
-// pingPairs: pairs of ranks exchange messages. If a rank dies, its partner gets the loss, and the
+// pingPairs: pairs of ranks exchange messages. If a rank dies, its partner gets a PeerError, and the
 // other pairs of ranks get no error.
 func pingPairs(m mortal) error {
 	c, peer, broken := m.Comm(), m.Rank()^1, false
@@ -139,8 +139,7 @@ func pingPairs(m mortal) error {
 	return meet(s)
 }
 
-// sleepTest: a rank that computes for a long time, while messages to it are in flight, is not taken
-// for dead.
+// sleepTest: a rank that makes no call for 200 ms, while messages to it are in flight, does not count as lost.
 func sleepTest(m mortal) error {
 	c, n := m.Comm(), m.Size()
 	for i := range 2 {

@@ -23,8 +23,8 @@ const unexpectedEach = 8 << 10
 // envUnexpected has the number of messages.
 const envUnexpected = "GORUN_TEST_UNEXPECTED"
 
-// unexpected makes rank 1 flood rank 0, which begins to receive after all messages have reached it.
-// Rank 0 prints the largest growth of its heap in bytes.
+// unexpected makes rank 1 flood rank 0. Rank 0 begins to receive the messages of the flood after rank 1 has started
+// all their sends. Rank 0 prints the largest growth of its heap in bytes.
 func unexpected(w *runtime.World) error {
 	messages, err := strconv.Atoi(os.Getenv(envUnexpected))
 	if err != nil {

@@ -28,7 +28,7 @@ func accountOf(n int) account {
 	}
 }
 
-// Values of several types arrive unchanged at every length around the limits between the protocols.
+// Values of several types, with lengths around the limits between the protocols, arrive unchanged.
 func TestValuesOfEveryLength(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		for i, n := range sizes {

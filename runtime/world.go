@@ -164,7 +164,7 @@ func (w *World) Size() int { return w.job.Size }
 // rdma, where each rank is a node of its own, LocalRank and LocalSize still count all ranks on this machine.
 func (w *World) LocalRank() int { return w.job.LocalRank }
 
-// LocalSize returns the number of ranks on this rank's node.
+// LocalSize returns the number of ranks on this rank's node (with -transport rdma, see LocalRank).
 func (w *World) LocalSize() int { return w.job.LocalSize }
 
 // NodeRank returns the number of this rank's node, 0 to Nodes-1.

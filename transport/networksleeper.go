@@ -21,7 +21,7 @@ type NetworkSleeper struct {
 	ChannelSleeper
 	network Dozer
 	// dozing is true while a goroutine is in Doze. Further goroutines that sleep wait on the channel. Nobody notices
-	// arrivals for them after the end of the Doze. Therefore the goroutine that was in Doze then wakes them.
+	// arrivals for them after the end of the Doze. Therefore the goroutine that was in Doze wakes them after Doze.
 	dozing atomic.Bool
 }
 

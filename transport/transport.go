@@ -134,9 +134,8 @@ type Transport interface {
 	// Poll reports the loss, as after MarkDown; until then, the transport may deliver or discard messages of
 	// the peer. Until MarkDown, the transport does not use memory again to which the peer may still write,
 	// such as a ring. A Get, Put or FetchAdd in flight completes only when the peer no longer accesses the
-	// caller's memory for it, and the loss is reported after that; both happen after MarkDown at the latest.
-	// After MarkDown, and after an earlier
-	// GiveUp, GiveUp has no effect. Any goroutine may call GiveUp at any time.
+	// caller's memory for it. The loss is reported after these completions. Both happen after MarkDown at the
+	// latest. GiveUp has no effect after MarkDown or after an earlier GiveUp. Any goroutine may call GiveUp at any time.
 	GiveUp(peer int, cause error)
 	// Close ends every connection and frees the resources of the transport. Peers see
 	// an orderly end, not a loss. A second Close returns an error that is ErrClosed.

@@ -24,7 +24,7 @@ var programs = [][]string{
 type jobs struct {
 	options *options
 	// bin is the directory of the built programs, "" before the first build. If made is true, build has
-	// made it and close removes it. failed is the error of the first go build.
+	// made it and close removes it. failed is the error of go build.
 	bin    string
 	made   bool
 	failed error

@@ -174,7 +174,7 @@ func (c *comparison) carryOut(ctx context.Context, o *options, whole *plan) (err
 		return err
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // perhaps a peer was not built because of it
+		return context.Cause(ctx) // a peer may be missing because the context has ended
 	}
 	return c.conclude(o, whole, c.run(ctx))
 }

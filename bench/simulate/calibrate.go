@@ -112,7 +112,7 @@ func (c *calibration) text() (string, error) {
 // calibrate returns a model of this machine as a single node. It measures ping-pongs and streams of two ranks,
 // and the algorithms in trained and checked, all of them in turn. It makes a first model from the times of the
 // ping-pongs and streams, and fits this model to the algorithms in trained. Each of the two searches of fit makes
-// at most the number of tries that the argument tries gives. The programs for this are in m.directory.
+// at most the number of tries that the argument tries gives. The programs that calibrate runs are in m.directory.
 func calibrate(m *measurement, tries int) (c calibration, err error) {
 	c.model = simulation.Model{
 		RanksPerNode: 1 << 20, Processors: goruntime.NumCPU(),

@@ -5,7 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// resources contains programs that do not close an object, or that close or use it too late
+// resources contains programs that do not close an object, close it twice or too early, or use it after its end
 // (resource leak, double free).
 var resources = []program{
 	{name: "duplicate that stays open", finds: `nobody closed the communicator world.dup`, run: func(c *runtime.Comm) error {

@@ -16,8 +16,8 @@ import (
 // TestTellAllocatesNothing checks that a Tell to another rank allocates nothing at the sender. The
 // messages are short and long runtime.Messages, and plain data and bytes that are already boxed in
 // an interface. The receiver runs in the same process, so its allocations would be counted too.
-// Therefore its actor is blocked during the measurement, and the minimum of several runs counts:
-// its background goroutine polls during some runs.
+// Therefore the receiver's actor is blocked during the measurement, and the minimum of several runs
+// counts, because the receiver's background goroutine polls during some runs.
 func TestTellAllocatesNothing(t *testing.T) {
 	for _, way := range []string{"shm", "rdma"} {
 		t.Run(way, func(t *testing.T) {

@@ -119,8 +119,8 @@ func (a *chatter) Receive(c actor.Context) {
 	}
 }
 
-// TestCycleOfThree uses three actors in a circle. Each actor sends more messages to the next actor than
-// it gets. All three actors must continue, although some messages are lost.
+// TestCycleOfThree uses three actors in a cycle. For each message that an actor gets, it sends three
+// messages to the next actor. All three actors must continue, although some messages are lost.
 func TestCycleOfThree(t *testing.T) {
 	t.Run("memory", testCycleOfThree)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testCycleOfThree(t) })
@@ -136,8 +136,8 @@ func testCycleOfThree(t *testing.T) {
 	}
 }
 
-// testCycle tests a cycle of three actors. If prefix is not empty, they send to routers in front of the actors,
-// whose names have this prefix.
+// testCycle tests a cycle of three actors. If prefix is not empty, they send to routers in front of the actors.
+// The names of the routers begin with this prefix.
 func testCycle(t *testing.T, ranks int, mode func(*actors.System) actor.PropsOption, prefix string) {
 	t.Helper()
 	local(t, ranks, small, func(all []*actors.System) {
@@ -276,7 +276,7 @@ func TestCodecThatPanicsLater(t *testing.T) {
 	})
 }
 
-// TestStuckActorBesideAFastOne checks that a stuck actor delays only the actors that send to it.
+// TestStuckActorBesideAFastOne checks that a stuck actor delays only the goroutines that send to it.
 func TestStuckActorBesideAFastOne(t *testing.T) {
 	t.Run("memory", testStuckActorBesideAFastOne)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testStuckActorBesideAFastOne(t) })

@@ -79,7 +79,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 	switch err := r.control(codec.KindSystem, number, &h, body); {
 	case err == nil && number == codec.NumberUnwatch:
 		// Perhaps a later actor with the name of the watcher has begun its own watch before the Unwatch was sent. The
-		// Unwatch has ended this watch at the other rank, so it begins again.
+		// Unwatch has ended this watch at the other rank, so a new Watch is sent.
 		if later := r.s.watcherOf(key, h.Sender.Id); later != nil {
 			_ = r.control(codec.KindSystem, codec.NumberWatch, &codec.Head{Name: name, Sender: later}, nil)
 		}

@@ -72,7 +72,7 @@ func (s *System) publish(pid *actor.PID, m, message any) {
 const letterTime = time.Second
 
 // releaseLetters subscribes to protoactor's dead letters, and releases the arena memory of those that did not
-// pass through deadLetter. They are messages to actors of this rank that do not exist or have ended.
+// pass through deadLetter. These are messages to actors of this rank that do not exist or have ended.
 // releaseLetters returns a function that ends the subscription.
 func (s *System) releaseLetters() (end func()) {
 	subscription := s.EventStream.Subscribe(func(event any) {

@@ -20,8 +20,8 @@
 //	})
 //
 // A System is a protoactor ActorSystem, so actors that were written for protoactor need no change;
-// only the way to get PIDs differs. A System is made on first use. A program that does not import
-// this package still contains protoactor, because transport/rdma uses it for its connections. With
+// only the way to get PIDs differs. The first call of Of in a World makes its System. A program that does not
+// import this package still contains protoactor, because transport/rdma uses it for its connections. With
 // the build tag gorun_shm such a program does not contain protoactor (docs/adr/0012).
 //
 // # Addresses
@@ -62,8 +62,8 @@
 // arena becomes a dead letter, too.
 //
 // An actor gets the parts of an actor.MessageBatch before the batch, as with protoactor. A batch whose method
-// GetMessages panics becomes a dead letter. There is an exception for a batch to an actor of the same rank with a
-// mailbox of another package: the panic may be one of the sending goroutine, as with protoactor.
+// GetMessages panics becomes a dead letter. A batch to an actor of the same rank with a mailbox of another package is
+// an exception: the panic may occur in the sending goroutine, as with protoactor.
 //
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which
 // they were sent. Each message that does not become a dead letter arrives once.
@@ -86,9 +86,9 @@
 //
 // The messages that wait for an actor are bounded in bytes. Config.Mailbox is the bound for the
 // messages from the actor's own rank. For every other rank, 256 KiB is the bound for the messages
-// from that rank. Every message counts a fixed number of bytes. The bytes of a message of another rank
-// count as they were sent, but at most 64 KiB of a message. Of the messages from the actor's own rank,
-// only those of the types []byte, string and *runtime.Message count their length, too. Beyond these bounds
+// from that rank. Every message counts a fixed number of bytes. A message of another rank also counts the
+// bytes that were sent for it, but at most 64 KiB in all. Of the messages from the actor's own rank, only
+// those of the types []byte, string and *runtime.Message also count their length. Beyond these bounds
 //
 //   - a Tell of an actor does not block. The message waits in the sending actor's outbox, and that
 //     actor does not run until its outbox is empty. A further message that would make the outbox
@@ -97,8 +97,8 @@
 //
 // A router, or the PID of an actor of SpawnAmong, forwards the messages of other ranks at once. If a
 // message has only one receiver, and this receiver is of the router's rank, the message counts until the receiver
-// takes it. It counts against the 256 KiB of its sender's rank at the router. So the messages for one receiver
-// that takes none can use up all of these 256 KiB. Then the senders of that rank to this router wait, even
+// takes it. It counts against the 256 KiB of its sender's rank at the router. So if one receiver takes no messages,
+// the messages for it can use up all of these 256 KiB. Then the senders of that rank to this router wait, even
 // if their messages are for other receivers. The messages that a router forwards to further ranks, to
 // another router or to several receivers are not bounded.
 //
@@ -118,16 +118,18 @@
 // A message that cannot be delivered is published in the EventStream twice: as a *DeadLetter with its
 // Reason, and as protoactor's DeadLetterEvent. If the message is a request, its RequestFuture ends
 // with actor.ErrDeadLetter. The RequestFuture ends in the same way if the answer cannot be encoded.
-// An undelivered *runtime.Message is released after the events were published. There is an exception for messages
-// of a rank to an actor of its own that does not exist or has ended, unless they have waited for the actor (see
-// Addresses). Such a message is published only as protoactor's event. If it is a *runtime.Message, it is released one
-// second later.
+// An undelivered *runtime.Message is released after the events were published.
+//
+// One kind of message is published only as protoactor's event: a message to an actor of the sender's own rank that
+// does not exist or has ended, if the message has not waited for the actor (see Addresses). If it is a
+// *runtime.Message, it is released one second later.
 //
 // Config.Logger gets a log line for each *DeadLetter, except those of a DeadLetterResponse, and for each panic
 // of an actor, at most ten lines a second in all. The line for a panic contains its source lines. The default
 // Logger writes to standard error. The limit does not apply to dead letters that the end of an actor or of a
-// rank causes. They have the level Info, which the default Logger does not print. A message that is published
-// only as protoactor's event is logged by protoactor, with the level Info, too, and at most one in 100 ms.
+// rank causes. They have the level Info, which the default Logger does not print. protoactor logs its events, too,
+// with the level Info, but at most one in 100 ms. A message that is published only as protoactor's event has no other
+// log line.
 //
 // # Death
 //
@@ -135,9 +137,10 @@
 // rank is lost, every watcher of one of its actors gets one Terminated with the reason AddressTerminated.
 // Suppose that an actor watches an actor of another rank, and the watched actor ends. If the watcher begins to watch
 // a later actor with the same PID before it has got the Terminated of the ended actor, it gets no Terminated for the
-// later actor. Every unanswered
-// RequestFuture to a lost rank ends with actor.ErrDeadLetter, whether the request was handled or not. The
-// *DeadLetter names the lost rank. The rank of a request is the rank to which the request was sent, directly
+// later actor.
+//
+// Every unanswered RequestFuture to a lost rank ends with actor.ErrDeadLetter, whether the request was handled or not.
+// The *DeadLetter names the lost rank. The rank of a request is the rank to which the request was sent, directly
 // or through an actor or a router of the requester's own rank. An actor of that rank may forward the request
 // to a third rank. If the third rank is lost, the loss is not reported, and the request ends with its
 // timeout. If the forwarding rank is lost, the request ends at once, and a later answer of the third rank is

@@ -28,7 +28,7 @@ func unlogged(cfg actors.Config) actors.Config {
 }
 
 // aborted runs a job of two ranks, which rank 1 aborts. Rank 0 calls the function before at first, and the
-// function after when the engine of rank 0 has ended. Rank 1 has two actors that answer no request. The
+// function after when the engine of rank 0 has ended. Each rank has two actors that answer no request. The
 // handler of the actor "mute" does not return after it has got a string.
 func aborted(t *testing.T, before, after func(s *actors.System)) {
 	t.Helper()
@@ -64,7 +64,7 @@ func aborted(t *testing.T, before, after func(s *actors.System)) {
 	require.ErrorIs(t, err, errAborted)
 }
 
-// result returns the result of a future without a time limit.
+// result returns the result of a future that has no timeout.
 func result(t *testing.T, f *actor.Future) (any, error) {
 	t.Helper()
 	type answer struct {
@@ -80,7 +80,7 @@ func result(t *testing.T, f *actor.Future) (any, error) {
 	return a.value, a.err
 }
 
-// ends requires that a request becomes a dead letter.
+// ends requires that a request ends with actor.ErrDeadLetter.
 func ends(t *testing.T, f *actor.Future) {
 	t.Helper()
 	_, err := result(t, f)
@@ -120,7 +120,7 @@ func flooder(t *testing.T, s *actors.System, to *actor.PID) (flood func()) {
 }
 
 // After the end of the engine, the actors of a rank run until its World is closed, inline actors too. No
-// request waits for ever, and no actor stands still because of its outbox.
+// request waits for ever, and no actor waits for ever because of its outbox.
 func TestActorsAfterTheEndOfTheEngine(t *testing.T) {
 	nothing := func(*actors.System) {}
 	t.Run("an inline actor answers", func(t *testing.T) {
@@ -288,8 +288,8 @@ func TestRequestThroughAnEarlierSystem(t *testing.T) {
 	}))
 }
 
-// TestMessagesToEndedActors sends arena memory to an actor of the own rank that has ended. Subscribers of
-// protoactor's event can read the message, and then it is released.
+// TestMessagesToEndedActors sends arena memory to an actor of the own rank that has ended, and to one that is never
+// spawned. Subscribers of protoactor's event can read the message, and then it is released.
 func TestMessagesToEndedActors(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s, err := actors.OfConfig(w, unlogged(actors.Config{Patience: time.Millisecond}))

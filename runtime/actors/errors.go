@@ -13,7 +13,8 @@ import (
 var (
 	// ErrUnregistered is the reason if the type of the message is not registered, see RegisterType.
 	ErrUnregistered = codec.ErrUnregistered
-	// ErrRoute is the reason if a router cannot choose a receiver for the message.
+	// ErrRoute is the reason if a router cannot choose a receiver for the message, or if a router that passes
+	// messages to all receivers gets a *runtime.Message, which can have only one receiver.
 	ErrRoute = errors.New("the router has no receiver for the message")
 	// ErrUnknownActor is the reason if no actor of that name was spawned within Config.Patience.
 	ErrUnknownActor = errors.New("no actor of that name appeared")

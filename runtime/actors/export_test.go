@@ -58,7 +58,8 @@ func NameAnswer(name, address, id string, refused bool) any {
 // StoreID is the ID of the actor of each rank that stores copies of snapshots.
 const StoreID = storeID
 
-// Holding returns an answer to the claim of a key: a rank that has no snapshot, and the claim with that number.
+// Holding returns an answer to the claim of a key. It says that the rank has no snapshot, and that claimed is the
+// highest number of a claim of the key.
 func Holding(claimed uint64) any { return holding{Claimed: claimed} }
 
 // NamesID is the ID of the names actor of each rank, which stores the names that its rank keeps.
@@ -81,8 +82,9 @@ func (s *System) Letters() (deadLetters, malformed uint64) {
 	return s.deadLetters.Load(), s.malformed.Load()
 }
 
-// RunWaiting runs the turn of an idle actor that has handled a message before. A message of a sender that waits for
-// space comes after the actor's last look at its full mark and before the end of the turn.
+// RunWaiting runs a turn of an idle actor that has handled a message before. The mailbox has space, but a message of
+// a sender waits for space. This state occurs if the sender begins to wait between the actor's last check for waiting
+// senders and the end of the turn.
 func (s *System) RunWaiting(id string, message any) {
 	box, _ := s.boxes.Load(id)
 	m := box.(*mailbox)
@@ -109,8 +111,8 @@ func (s *System) Lives(id string) bool {
 	return ok
 }
 
-// Lines returns the number of actors of a rank to which this rank has a stream that is not closed
-// yet.
+// Lines returns the number of entries of this rank for actors of another rank. The actors of this package do not
+// count. An entry remains until its stream is closed.
 func (s *System) Lines(rank int) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +140,7 @@ func (s *System) Waiting() bool {
 // Idle reports whether no actor of this rank is about to run.
 func (s *System) Idle() bool { return s.idle() }
 
-// Futures returns how many futures of this rank are in the table of actors.
+// Futures returns how many futures of this rank, and answer Processes of its routers, are in the table of actors.
 func (s *System) Futures() (n int) {
 	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
 		part.IterCb(func(id string, _ any) {
@@ -185,7 +187,7 @@ func (s *System) Unreceived() int { return len(s.engine.Unreceived()) }
 // FrameMax returns the length of the longest message to a rank that is sent in one frame.
 func (s *System) FrameMax(rank int) int { return s.engine.Eager(rank) }
 
-// Watches returns the number of watches of this rank's actors and futures on actors of other ranks.
+// Watches returns the number of watches of this rank's actors, routers and futures on actors of other ranks.
 func (s *System) Watches() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

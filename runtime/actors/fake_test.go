@@ -23,8 +23,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// fakeWorld is a rank over the fake transport. It has no arena, so that long messages go through
-// the engine.
+// fakeWorld is a rank over the fake transport. The transport cannot hand over memory. Therefore long messages are
+// sent as messages of the engine.
 type fakeWorld struct {
 	engine      *engine.Engine
 	rank, size  int
@@ -152,7 +152,7 @@ func TestEpochs(t *testing.T) {
 }
 
 // TestFirstLongMessage sends a message that is longer than the arena, and that cannot be handed over, as the
-// first message to an actor. The sender needs no arena memory for it.
+// first message to an actor. The sender must need no arena memory for it.
 func TestFirstLongMessage(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	in := inbox(t, all[1], "in", all[1].Worker())
@@ -164,8 +164,8 @@ func TestFirstLongMessage(t *testing.T) {
 	require.Empty(t, dead)
 }
 
-// TestReceivedMemoryIsPassedOn sends on memory that was received. It cannot be handed over. Before that is known, the
-// message gets a copy of the memory, and the owner of the memory uses it again.
+// TestReceivedMemoryIsPassedOn sends a message whose memory was received from another rank. Before the handover fails,
+// Give replaces the memory by a copy, and the owner of the memory uses it again. The copy must be sent.
 func TestReceivedMemoryIsPassedOn(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	for _, size := range []int{1000, 1 << 20} {
@@ -176,8 +176,8 @@ func TestReceivedMemoryIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestHugeMessages sends slices that are received into the arena, because they are too long for memory that only a
-// peer has asked for. Their arena memory is released, so that the next one finds room.
+// TestHugeMessages sends slices that are received into the arena, because they are longer than heapMax. Their arena
+// memory must be released, so that the next slice finds room.
 func TestHugeMessages(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	in := inbox(t, all[1], "in", all[1].Worker())

@@ -46,8 +46,8 @@ func TestTimeoutAtTheTimeOfTheAnswer(t *testing.T) {
 // fenceLanes is how many goroutines send the requests to one actor.
 const fenceLanes = 16
 
-// timeOut sends requests until enough of them have ended with an answer, and enough with a timeout. It
-// adapts the timeout to the time of an answer.
+// timeOut sends the given number of requests, and more until at least ten have ended with an answer and ten with a
+// timeout. It adapts the timeout to the time of an answer.
 func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
 	t.Helper()
 	const least = 10
@@ -107,7 +107,7 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 	})
 }
 
-// TestSecondAnswer lets an actor of the same rank answer twice. The second answer comes while the
+// TestSecondAnswer lets an actor of the same rank answer twice. The second answer may come while the
 // first is read. The first answer must count.
 func TestSecondAnswer(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {

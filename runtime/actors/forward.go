@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 )
 
-// forwarder is a Process without a mailbox that forwards messages to actors. A message of another rank may have
-// exactly one receiver, whose mailbox is of this rank and of this package. The credit of such a message
+// forwarder is a Process without a mailbox that forwards messages to actors. If a message of another rank has
+// exactly one receiver, and the receiver's mailbox is of this rank and of this package, the credit of the message
 // is returned when the receiver takes the message. Otherwise the credit is returned at once.
 type forwarder interface {
 	actor.Process

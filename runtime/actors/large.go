@@ -138,7 +138,7 @@ const heapMax = 64 << 20
 // fetch begins to receive the long message that an arrival announces. The arrival waits in its
 // receive stream until the message is received, and later arrivals are queued after it. Long messages
 // among the later arrivals are fetched concurrently. If there is no memory for the message, the
-// message becomes a dead letter. It is still received, truncated to 0 bytes, so that its send completes.
+// message becomes a dead letter. It is received nevertheless, truncated to 0 bytes, so that its send completes.
 func (p *inbound) fetch(a *arrival) {
 	length, tag, _ := codec.ParseAnnouncement(a.details.bytes) // contents has checked for errors
 	m, room := p.hold(a, length)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// listing returns the result of System.Actors in a system with a router. It calls the argument before first, and
-// meanwhile while System.Actors waits for the router.
+// listing returns the result of System.Actors in a system with a router. It calls two functions: before at the
+// beginning, and meanwhile when System.Actors waits for the router.
 func listing(t *testing.T, before, meanwhile func(s *System)) []Actor {
 	t.Helper()
 	var list []Actor

@@ -206,9 +206,9 @@ func (m *mailbox) postArrived(i item) {
 
 // accept takes messages of another rank, for which the mailbox always has space. The serving
 // goroutine calls accept, and may reuse items afterwards. If the actor is inline and idle, it handles
-// the messages at once. If the actor is not inline and is idle, accept stores it in p.next. Then the
-// serving goroutine may leave Serve and run the actor itself (see inbound.work). accept does
-// so only if the serving goroutine can leave Serve and p.next is nil; otherwise a worker runs the actor.
+// the messages at once. If the actor is idle and not inline, accept stores its mailbox in p.next, provided
+// that p.next is nil and the serving goroutine can leave Serve; otherwise a worker runs the actor. The
+// serving goroutine may leave Serve and run the actor in p.next itself (see inbound.work).
 func (m *mailbox) accept(items []item, p *inbound) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {

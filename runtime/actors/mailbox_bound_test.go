@@ -147,7 +147,7 @@ func TestSendersEndWithTheJob(t *testing.T) {
 }
 
 // TestFailureAmidABatch lets an actor fail among many messages of another rank and of its own
-// rank. The actor stands still until its parent has restarted it. The remaining messages of each
+// rank. The actor handles no message until its parent has restarted it. The remaining messages of each
 // sender must then arrive in order.
 func TestFailureAmidABatch(t *testing.T) {
 	for name, mode := range modes {

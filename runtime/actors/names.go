@@ -33,7 +33,7 @@ const (
 	nameAdd = iota
 	nameRemove
 	nameFind
-	nameOwn    // sent to the actor's rank, which registers the name again if the rank that stores it (its keeper) is lost
+	nameOwn    // sent to the actor's rank, which registers the name again if the name's keeper (see keeper) is lost
 	nameDisown // the inverse of nameOwn
 )
 

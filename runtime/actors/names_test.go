@@ -48,8 +48,9 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestUnregisterLate delays an UnregisterName: the actor that it has found has lost the name in the
-// meantime. The call must not remove the name from the actor that has the name now.
+// TestUnregisterLate sends the last request of an UnregisterName late, when the actor that the call has
+// found does not have the name any more. The request must not remove the name from the actor that has
+// the name now.
 func TestUnregisterLate(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		first, err := all[0].Spawn(idle(), "")

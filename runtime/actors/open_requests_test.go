@@ -25,7 +25,7 @@ func silent(t *testing.T, s *actors.System, name string) <-chan any {
 }
 
 // TestFuturesEndWithTheRank checks that the loss of a rank ends every kind of request to its
-// actors. In this test no request can end in another way.
+// actors. No actor of this test answers a request.
 func TestFuturesEndWithTheRank(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -39,8 +39,8 @@ func TestFuturesEndWithTheRank(t *testing.T) {
 			}
 
 			// An actor sends a request and continues when the request has ended. Another actor has
-			// a name like that of a future. That actor sends a request under its own name, and must
-			// get no message when the rank is lost.
+			// a name like that of a future, and is the sender of a request. That actor must get no
+			// message when the rank is lost.
 			reentered, piped := make(chan error, 1), make(chan any, 1)
 			asker, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {

@@ -104,8 +104,8 @@ func TestSaveOfASuccessor(t *testing.T) {
 	})
 }
 
-// TestClaimThatNoRankMakes checks that a persistent actor fails, and does not claim its key for ever, if a rank answers
-// that its key has a claim with the largest number.
+// TestClaimThatNoRankMakes checks that a persistent actor fails if a rank answers that the actor's key has a claim with
+// the largest number. The actor must not repeat its claim for ever.
 func TestClaimThatNoRankMakes(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		store, failed := actors.NewStore(), make(chan any, 1)

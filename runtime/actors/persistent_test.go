@@ -89,7 +89,8 @@ func (a *account) Receive(c actor.Context) {
 }
 
 // enter sends the numbers of a rank from first to last, and waits for each answer. It stops when a
-// number gets no answer because of a loss. It returns the next number to send.
+// number gets no answer because of a loss, or when the account cannot save the number. It returns the
+// next number to send.
 func enter(s *actors.System, to *actor.PID, first, last int) (int, error) {
 	for first <= last {
 		v, err := s.Root.RequestFuture(to, entry{s.Rank(), first}, soon).Result()
@@ -263,7 +264,8 @@ func killPlace() {
 
 // TestPersistentActorsOfLostHosts makes the checks of TestPersistentActorsOfKilledRanks in a job on
 // several hosts. Ranks or whole hosts are lost, and the copies of the snapshots are on other hosts.
-// The lost ranks, or only the actor, continue on the other hosts.
+// With the policy respawn, the lost ranks are started again. With continue, only the actor is started
+// again, on another host.
 func TestPersistentActorsOfLostHosts(t *testing.T) {
 	c := nscluster.Start(t, 4)
 	for name, test := range map[string]struct {

@@ -12,8 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// The tests of this file are the examples of protoactor's documentation, with the actor on one rank
-// and the code that uses the actor on another rank. The only difference is the origin of the PIDs.
+// The tests of this file whose names begin with TestExample are the examples of protoactor's documentation,
+// with the actor on one rank and the code that uses the actor on another rank. The only difference is the
+// origin of the PIDs.
 
 // far returns a copy of a PID for another rank. Ranks of one process must not share PIDs, because a
 // PID caches its Process.
@@ -174,7 +175,7 @@ func TestExampleMiddlewareAndTouch(t *testing.T) {
 	})
 }
 
-// parts is a batch of messages. It panics if it has none.
+// parts is a batch of messages. Its method GetMessages panics if there are none.
 type parts []any
 
 // GetMessages implements actor.MessageBatch.
@@ -196,7 +197,8 @@ func init() {
 	actors.RegisterType[three]()
 }
 
-// batched spawns an actor that answers a batch by all messages that it has got.
+// batched spawns an actor that answers a batch by the numbers that it has got since its last answer, with -1 for each
+// batch.
 func batched(t *testing.T, s *actors.System, name string, mailbox actor.PropsOption) {
 	t.Helper()
 	var got []int

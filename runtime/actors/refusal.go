@@ -24,8 +24,8 @@ func (p *inbound) Refused(l *engine.Stream, w engine.ActorMessage, body []byte) 
 }
 
 // refused handles a refusal. The next message makes a new stream, because the old one cannot be used any more. The
-// peer may have dropped the first message of the stream, which contains the name of the actor. It also never returns
-// the credit of a dropped message.
+// peer may have dropped the first message of the stream, which contains the name of the actor. The peer also never
+// returns the credit of a dropped message.
 func (l *remoteEntry) refused(s *System, m *refusal) {
 	// The dropped message may have been the definition of a type. The set of defined types is cleared after the
 	// refusal of any message. The reason is that the method define adds a type only after it has sent the definition.
@@ -72,8 +72,7 @@ func (l *remoteEntry) refused(s *System, m *refusal) {
 
 // unsent handles a message of the program that the peer has dropped. If it was the request of a future, the open
 // request is removed and, if it is still unanswered, ended by a dead letter. Otherwise the message itself is published
-// as a dead letter. If known is false, the sender is not known, and
-// all requests to the actor end, too.
+// as a dead letter. If known is false, the sender is not known, and all requests to the actor end, too.
 func (l *remoteEntry) unsent(s *System, sender *actor.PID, known bool, why error) {
 	asks := s.isFuture(sender)
 	if asks || !known {

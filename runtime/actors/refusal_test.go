@@ -25,7 +25,7 @@ func unready(t *testing.T, early time.Duration) (s *actors.System, dead <-chan *
 	return s, letters(s), func() *actors.System { return of(0) }
 }
 
-// fill sends messages to a rank without actors until the rank has no space for more.
+// fill sends more messages to a rank without actors than the rank stores.
 func fill(t *testing.T, s *actors.System, dead <-chan *actors.DeadLetter) {
 	t.Helper()
 	_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {

@@ -13,8 +13,8 @@ import (
 )
 
 // remote is the Process of an actor of another rank. All PIDs of the actor share one remote, and
-// therefore one stream and one credit. When no PID refers to the remote any more, the remote becomes
-// garbage, and its entry closes the stream.
+// therefore one stream and one credit. When no PID refers to the remote any more and no message waits in it,
+// the remote becomes garbage, and its entry closes the stream (see remoteEntry).
 type remote struct {
 	s     *System
 	key   remoteKey
@@ -67,8 +67,8 @@ func (r *remote) SendUserMessage(pid *actor.PID, message any) {
 	r.send(pid, message, "")
 }
 
-// openStream returns the stream to the actor. If there is none, because this is the first call or the peer has
-// refused a message of the last stream, openStream makes it.
+// openStream returns the stream to the actor. On the first call, and after the peer has refused a message of the
+// last stream, openStream makes the stream, unless an earlier remote of the actor has made one.
 func (r *remote) openStream() (*engine.Stream, error) {
 	if l := r.stream.Load(); l != nil {
 		return l, nil

@@ -38,7 +38,7 @@ type remoteEntry struct {
 	waiting atomic.Pointer[remote]
 }
 
-// reach returns the remote of an actor. If there is no remote yet, reach makes it and its entry.
+// reach returns the remote of an actor. If there is no remote, reach makes it, and its entry if there is none.
 func (s *System) reach(key remoteKey) *remote {
 	s.mu.Lock()
 	defer s.mu.Unlock()

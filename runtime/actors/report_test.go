@@ -43,7 +43,7 @@ func (l *logged) await(t *testing.T, text string) (line string) {
 	return line
 }
 
-// TestMistakesAreLogged checks that mistakes that lose messages or actors are logged by default.
+// TestMistakesAreLogged checks that a message of an unregistered type and a panic of an actor are logged.
 func TestMistakesAreLogged(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

@@ -295,7 +295,7 @@ func TestRoutersKeepTheCredit(t *testing.T) {
 					}
 				}()
 				require.Eventually(t, func() bool { return all[0].Waiting() && sent.Load() == window }, soon, time.Millisecond)
-				for range 100 { // the answers come after credit that was returned
+				for range 100 { // credit that was returned arrives before these answers
 					ask(t, all[0], all[0].PID(1, "idle"), 1)
 				}
 				require.EqualValues(t, window, sent.Load())

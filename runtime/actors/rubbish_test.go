@@ -21,7 +21,7 @@ type raw struct {
 	body                     []byte
 }
 
-// rawMessages returns a valid message of each kind, for stream 1, which leads to actor "in".
+// rawMessages returns a valid message of each kind. Stream 1 leads to the actor "in".
 func rawMessages(tb testing.TB) map[string]raw {
 	tb.Helper()
 	head, err := (&codec.Head{
@@ -124,9 +124,9 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 	w.unharmed(t, done)
 }
 
-// TestSystemMessagesWithoutASender checks that a system message without a sender, or with an
-// unknown type, is a dead letter. The message must disturb neither an actor nor a router, which
-// handles it in the goroutine that delivers arrivals.
+// TestSystemMessagesWithoutASender checks that a system message without a sender, with an unknown
+// type or with a wrong length is a dead letter. The message must disturb neither an actor nor a router,
+// which handles it in the goroutine that delivers arrivals.
 func TestSystemMessagesWithoutASender(t *testing.T) {
 	w := newWire(t, actors.Config{Patience: time.Millisecond})
 	done := inbox(t, w.s, "barrier", w.s.Worker())

@@ -31,7 +31,7 @@ type servers struct {
 	// turn contains a value while a goroutine may begin to serve.
 	turn chan struct{}
 	// ended is closed when the engine has ended and System.over has ended the waits for other ranks.
-	// stop is closed later, when the System is closed.
+	// The method close closes stop.
 	ended, stop chan struct{}
 	// resting is the number of goroutines that wait for a value of turn.
 	resting atomic.Int32
@@ -111,9 +111,9 @@ func (v *servers) finish(err error) {
 	})
 }
 
-// close ends both goroutines. The serving goroutine does not end while code of the program that it runs does not
-// return, in most cases the handler of an inline actor. After closeTime, close reports this actor and waits no longer.
-// Then another goroutine runs finish.
+// close ends both goroutines. The serving goroutine cannot end before the code of the program that it runs returns;
+// in most cases this code is the handler of an inline actor. After closeTime, close reports this actor and waits no
+// longer. Then another goroutine runs finish.
 func (v *servers) close() {
 	select {
 	case <-v.ended:

@@ -54,7 +54,7 @@ func testAskFurther(t *testing.T) {
 
 // TestHandlersThatReceive lets an actor on a worker wait in its handler for a message of a
 // communicator. This must work even if the handler runs on the goroutine that received the actor's
-// message. An inline actor must not wait. While the actor waits, other actors must get messages.
+// message. While the actor waits, other actors must get messages.
 func TestHandlersThatReceive(t *testing.T) {
 	const times = 50
 	got := make(chan error, 1)

@@ -100,8 +100,7 @@ func (o *stallDetector) held(s *System) *mailbox {
 	return box
 }
 
-// present returns the inline actor that is running or is in a queue to run, of those the one that ran last. If there is
-// none, it returns nil.
+// present returns the inline actor that ran last, if it is running or is in a queue to run. Otherwise it returns nil.
 func (o *stallDetector) present(s *System) *mailbox {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -25,10 +25,10 @@ const storeID = "$store"
 const storeTime = 30 * time.Second
 
 // Store keeps the snapshots of persistent actors in the memory of two ranks: the actor's rank and the
-// companion of that rank. The companion is on another host if the job has several hosts. A Store
+// companion of that rank. The companion is on another host if any living rank is. A Store
 // outlives the Worlds of World.Resume. It keeps the newest snapshot of each key until the process
 // ends. If a rank is lost, snapshots that have only one copy left are copied again, at once or, if the lost rank is
-// started again, after Open in the next World. Any goroutine may call its methods.
+// started again, after Open in the next World. Any goroutine may call the methods of a Store.
 type Store struct {
 	// mu guards the fields.
 	mu sync.Mutex
@@ -44,10 +44,11 @@ type Store struct {
 
 // claim is the right to save snapshots of a key. An actor gets this right when it starts: it claims
 // its key at all ranks. The number of the claim is higher than the numbers of all earlier claims, and
-// no other rank uses the same number. After the claim, the ranks refuse the snapshots of earlier claims. If an
-// actor is replaced because some ranks cannot reach it, the old actor can no longer save. So the old
-// actor does not answer requests whose effects are missing in the new actor's state. The numbers are
-// the ballots of Paxos (Lamport, The Part-Time Parliament, 1998).
+// no other rank uses the same number. After the claim, these ranks refuse the snapshots of earlier claims. If an
+// actor is replaced because some ranks cannot reach it, the old actor can no longer save, unless its companion is
+// among the ranks that the new actor cannot reach. So an old actor that saves before it answers does not answer
+// requests whose effects are missing in the new actor's state. The numbers are the ballots of Paxos (Lamport, The
+// Part-Time Parliament, 1998).
 type claim struct {
 	Key    string
 	Number uint64
@@ -75,8 +76,8 @@ type holding struct {
 
 // Messages to the Store actors of other ranks.
 type (
-	// putSnapshot passes a copy of a snapshot to the companion or, sent by copyAgain, to another rank. The answer is the
-	// result of Store.keep, a bool. copyAgain gets no answer.
+	// putSnapshot passes a copy of a snapshot to the companion; copyAgain also sends it to other ranks. The answer is
+	// the result of Store.keep, a bool. copyAgain gets no answer.
 	putSnapshot struct {
 		Key  string
 		Copy snapshot
@@ -168,11 +169,11 @@ func (st *Store) claimed(by claim) holding {
 	return h
 }
 
-// copyAgain is called after the loss of a rank, which may have had one of the two copies of a snapshot, and at the
-// beginning of a World (opened is true), in which such a rank may have been started again. It sends to the present
-// companion the snapshots that were claimed at this rank or at a lost rank, also those of actors that have ended. At
-// the beginning of a World, it sends all other snapshots to the rank where they were claimed. The receiver ignores a
-// snapshot that is not newer than its own.
+// copyAgain is called after the loss of a rank and at the beginning of a World (opened is true). The lost rank may
+// have had one of the two copies of a snapshot; in the new World, it may have been started again without the copy.
+// copyAgain sends to the present companion the snapshots that were claimed at this rank or at a lost rank, also those
+// of actors that have ended. At the beginning of a World, it sends all other snapshots to the rank where they were
+// claimed. The receiver ignores a snapshot that is not newer than its own.
 func (st *Store) copyAgain(s *System, opened bool) {
 	st.mu.Lock()
 	held := maps.Clone(st.held)

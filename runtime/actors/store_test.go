@@ -56,9 +56,9 @@ func TestSnapshotsOfActorsThatEnd(t *testing.T) {
 	}
 }
 
-// TestSnapshotsAreCopiedAgainDespiteAClaim loses the rank with the copy of a snapshot after another rank has claimed
-// the key and was lost before it has saved anything. The next rank must accept the copy, although it has granted the
-// claim.
+// TestSnapshotsAreCopiedAgainDespiteAClaim simulates a rank that claims a key and is lost before it saves anything.
+// Then the rank with the copy of the snapshot is lost. The next rank must accept a new copy, although it has granted
+// the claim.
 func TestSnapshotsAreCopiedAgainDespiteAClaim(t *testing.T) {
 	overNetwork(t)
 	local(t, 4, actors.Config{}, func(all []*actors.System) {

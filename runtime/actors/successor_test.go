@@ -24,9 +24,9 @@ func lingering(stopped chan<- bool, goOn <-chan bool) *actor.Props {
 	})
 }
 
-// TestMessagesToASuccessor checks messages and watches while an actor or router has got the name of an earlier actor,
-// and the earlier actor still handles Stopped. The later actor must get those of another rank, whose stream has led to
-// the earlier actor. It must also get those to a PID that was made before the earlier actor.
+// TestMessagesToASuccessor checks an actor or router that has got the name of an earlier actor while the earlier actor
+// still handles Stopped. It must get the messages and watches of another rank, whose stream has led to the earlier
+// actor. It must also get messages to a PID that was made before the earlier actor.
 func TestMessagesToASuccessor(t *testing.T) {
 	for name, succeed := range map[string]func(s *actors.System) error{
 		"actor": func(s *actors.System) error {

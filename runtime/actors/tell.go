@@ -26,8 +26,9 @@ import (
 //	          as a message of the engine
 
 // outgoing is a message to another rank with its address. Variables of type outgoing and frame are
-// filled field by field and passed by pointer. A composite literal would be copied into the variable. Directly after
-// the fields were written, a copy waits until they have reached the cache, because it reads them in wider pieces.
+// filled field by field and passed by pointer. A composite literal would be copied into the variable directly after
+// its fields were written. The copy reads the fields in wider pieces than they were written in, so it would wait until
+// the writes have reached the cache.
 type outgoing struct {
 	head    codec.Head
 	codec   *codec.Type

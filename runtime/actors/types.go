@@ -8,7 +8,7 @@ import (
 // Codec is runtime.Codec. An error or a panic of Decode makes the message a dead letter, and so does an error
 // of Append. A panic of Append is a panic of the sending goroutine. But if the message has waited in an outbox, or if a
 // router has forwarded it for another rank or to several receivers, the panic makes the message a dead letter, too. So
-// does a panic for the result of PipeTo.
+// does a panic of Append for a result of PipeTo.
 type Codec[T any] = runtime.Codec[T]
 
 // RegisterType allows values of the types T and *T as messages between ranks. If
@@ -18,7 +18,7 @@ type Codec[T any] = runtime.Codec[T]
 // value is refused. RegisterType must be called at every rank before the first such message,
 // preferably in an init function. A second call has no effect. The name of the type, and for plain
 // data its layout, must be the same at sender and receiver. RegisterType panics if another type with the
-// same name is registered. Types of packages have unique names, as the names contain the path of the
+// same name is registered. Types of packages have unique names, because the names contain the path of the
 // package; types that are declared in functions can have the same name. RegisterType also panics if T is an
 // interface, and if the process has more than 1024 types of messages; T and *T are two types.
 func RegisterType[T any]() { codec.Register[T]() }

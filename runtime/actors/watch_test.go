@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// watcher spawns an actor that watches the actors named in its messages, and sends every Terminated
-// to the returned channel.
+// watcher spawns an actor that watches each actor whose PID it gets, and sends every Terminated to the
+// returned channel. If it gets the id of an actor of rank 1 as a string, it ends its watch of that actor.
 func watcher(t *testing.T, s *actors.System, name string) (*actor.PID, <-chan *actor.Terminated) {
 	t.Helper()
 	heard := make(chan *actor.Terminated, 1<<12)
@@ -52,7 +52,8 @@ func idle() *actor.Props {
 	})
 }
 
-// settle waits until a rank has handled the messages that were sent to its actors before.
+// settle waits until a rank has delivered the messages that were sent to its actors before. The rank must have an actor
+// "idle".
 func settle(t *testing.T, s *actors.System, rank int) {
 	t.Helper()
 	ask(t, s, s.PID(rank, "idle"), 1)

@@ -121,7 +121,7 @@ func answerer(mode actor.PropsOption) *actor.Props {
 
 // strandedRank returns while operations are pending that would last for an hour or for ever.
 // Messages wait for actors that never exist, on its own rank and on another rank. The messages for
-// the other rank exceed the window of credit. A request, and the timeout of an actor, are pending.
+// the other rank exceed the window of credit. Requests, and the receive timeout of an actor, are pending.
 // A goroutine waits for room in the mailbox of an actor that does not run, because the actor's own
 // outbox is not empty.
 func strandedRank(w *runtime.World) error {

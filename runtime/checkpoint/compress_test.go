@@ -15,7 +15,7 @@ import (
 )
 
 // kinds has functions that make the data of a rank at a step. In the kind "field", values change
-// slowly from cell to cell, as in the halos that ranks exchange.
+// slowly from cell to cell, as in a simulated field.
 var kinds = map[string]func(s []float64, seed uint64){
 	"zeros": func([]float64, uint64) {},
 	"field": func(s []float64, seed uint64) {
@@ -31,8 +31,8 @@ var kinds = map[string]func(s []float64, seed uint64){
 	},
 }
 
-// stuff returns a rank's state at a step. The state has several blocks, an incomplete last block,
-// and some NaNs.
+// stuff returns a rank's state at a step. The image of the state has a complete and an incomplete
+// block, and the state contains a NaN.
 func stuff(kind string, rank, step int) []float64 {
 	s := make([]float64, 40_000+1000*rank)
 	kinds[kind](s, uint64(1000*rank+step))

@@ -35,8 +35,8 @@
 // Config.Directory have no copy either, Restore returns LostError at all ranks. A whole job can be
 // started again from a directory if each rank can read its own files in it.
 //
-// Each rank uses four times the memory of the parts: two generations, each with the rank's own copy
-// and the copy that it keeps for another rank. Copies that go to keepers on other nodes and to
+// Each rank uses about four times the memory of its parts: two generations, each with the rank's own copy
+// and the copy that it keeps for another rank. Copies that go to keepers on other nodes or to
 // files are compressed if compression makes Save faster, according to the measured rates of the
 // connection and of the disk. Files are also compressed if they become at least four times shorter
 // (see Config.Compression). While a Store sends and writes copies without compression, it

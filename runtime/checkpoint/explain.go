@@ -35,8 +35,8 @@ func (s *Store) Explain() []string {
 	return lines
 }
 
-// introduce makes the store an attribute of the World's communicator, so that World.Close calls
-// Explain with gorun -explain. If that communicator is already broken or closed, introduce does nothing.
+// introduce makes the store an attribute of the World's communicator, so that under gorun -explain World.Close
+// calls Explain. If that communicator is already broken or closed, introduce does nothing.
 func (s *Store) introduce(c *runtime.Comm) {
 	_, _ = c.World().Comm().Attribute(s, func() (any, error) { return s, nil })
 }

@@ -117,7 +117,7 @@ func TestDamagedPackedImages(t *testing.T) {
 	}
 }
 
-// forgeries returns packed images with a right checksum that no correct rank sends.
+// forgeries returns packed images that no correct rank sends, but whose checksum is right.
 func forgeries(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	part := mixed()
@@ -233,7 +233,8 @@ func TestHostilePackedCopies(t *testing.T) {
 func second(_ any, err error) error { return err }
 
 // TestFilesOfOtherVersions checks that files of the first version are read. A file of a later
-// version must lead to an error, and must not be treated as a missing file.
+// version must lead to an error, and must not be treated as a missing file. A file whose version is
+// damaged must be treated as a missing file.
 func TestFilesOfOtherVersions(t *testing.T) {
 	s, err := New(Config{Directory: t.TempDir()})
 	require.NoError(t, err)

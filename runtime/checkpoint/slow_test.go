@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	testbed.Main(m)
 }
 
-// saveSteps saves steps of a kind of data, and prints the times of all steps except the first.
+// saveSteps saves steps of a kind of data. Rank 0 prints the time of the first Save and the mean time of the others.
 func saveSteps(w *runtime.World) error {
 	const steps = 3
 	mode, err := strconv.Atoi(os.Getenv(envMode))
@@ -103,7 +103,7 @@ func TestSlowLinkCompresses(t *testing.T) {
 	require.InDelta(t, copies, sent, 0.11)
 }
 
-// TestSaveOverSlowLinks prints the time that compression saves on links of 1 Gbit/s and more.
+// TestSaveOverSlowLinks prints the times of Saves, with and without compression, on links of 1 and 4 Gbit/s.
 func TestSaveOverSlowLinks(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {
 		t.Skip("a measurement: GORUN_SOAK=1")

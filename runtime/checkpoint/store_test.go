@@ -167,7 +167,7 @@ func TestDirectory(t *testing.T) {
 }
 
 // TestFailedSaveIsNotCommitted checks two Saves that fail at one rank, because its directory is gone, and a restart. The
-// files of the other ranks are of no checkpoint.
+// files of the other ranks must not count as a checkpoint.
 func TestFailedSaveIsNotCommitted(t *testing.T) {
 	dirs := []string{t.TempDir(), filepath.Join(t.TempDir(), "gone"), t.TempDir()}
 	start := func() ranks {
@@ -197,7 +197,7 @@ func TestFailedSaveIsNotCommitted(t *testing.T) {
 }
 
 // TestFilesOfADiscardedStep checks the files of a Save of step 30 that failed, after which step 20 was restored. The
-// next Save removes the file of a rank before any other rank stores its copy. Otherwise, if the rank were lost in a
+// next Save must remove the file of a rank before any other rank stores its copy. Otherwise, if the rank were lost in a
 // second Save of step 30, Restore would combine its file of the first Save with the other ranks' copies of the second.
 func TestFilesOfADiscardedStep(t *testing.T) {
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), filepath.Join(t.TempDir(), "c")}
@@ -339,7 +339,7 @@ func TestArguments(t *testing.T) {
 	r.restores(t, 4)
 }
 
-// Save and Restore work on a duplicate of the World's communicator after the latter was broken.
+// Save and Restore work on a duplicate of the World's communicator after the World's communicator was broken.
 func TestSaveBesideABrokenWorld(t *testing.T) {
 	newRanks(t, 2, "").run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
 		dup, err := c.Dup()

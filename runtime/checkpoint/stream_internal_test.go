@@ -10,8 +10,7 @@ import (
 )
 
 // TestDeliveryThatFails checks the delivery of a copy when the keeper is lost in the middle or
-// the communicator is revoked. The delivery must end with an error and leave no operation in
-// progress.
+// the communicator is revoked. The delivery must end with an error before all blocks are sent.
 func TestDeliveryThatFails(t *testing.T) {
 	gone := errors.New("gone")
 	for name, end := range map[string]func(c *runtime.Comm) error{

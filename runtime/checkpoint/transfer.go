@@ -52,8 +52,8 @@ func (d *copied) receive(c *runtime.Comm, from, rank, step int) error {
 	return d.verify(c.Size(), rank, step)
 }
 
-// obtain is receive for a Save or a Restore. If it fails, it breaks c: the sender may wait until its messages are
-// received, and would wait for ever for those that this member does not receive.
+// obtain is receive for a Save or a Restore. If it fails, it breaks c. Otherwise the sender could wait for ever until
+// this member receives the remaining messages.
 func (d *copied) obtain(c *runtime.Comm, from, rank, step int) error {
 	err := d.receive(c, from, rank, step)
 	if err != nil {

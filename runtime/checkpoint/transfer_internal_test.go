@@ -108,7 +108,7 @@ func TestLongCopies(t *testing.T) {
 }
 
 // TestAgree checks that an error of one member is an error of all members. The loss of a rank,
-// even if only one member has noticed it, is also an error of all.
+// even if only one member has noticed it, must be a *PeerError at all members.
 func TestAgree(t *testing.T) {
 	own := errors.New("own")
 	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {

@@ -11,8 +11,8 @@ import (
 )
 
 // TestSaveAfterOtherKeepers checks ranks that have another keeper after a restart, because ranks were started again on
-// other nodes. The first Save after the Restore is not completed, and rank 0 is lost in it. Its keeper must still have
-// its copy of the restored step, and not only the copy of the rank that it kept before.
+// other nodes. The first Save after the Restore is not completed, and rank 0 is lost in it. The keeper of rank 0 must
+// still have the copy of rank 0 of the restored step, and not only the copy of the rank whose keeper it was before.
 func TestSaveAfterOtherKeepers(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	require.NoError(t, os.Mkdir(gone, 0o700))

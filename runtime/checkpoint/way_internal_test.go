@@ -47,8 +47,8 @@ func TestWay(t *testing.T) {
 	require.False(t, w.pace().Bound, "one end is no interval")
 }
 
-// TestRandomDataIsOnlySampled checks data that do not get shorter. There must be few measurements
-// of the path, only a sample is compressed for each measurement, and all blocks are sent unchanged.
+// TestRandomDataIsOnlySampled checks data that do not get shorter. The packer must seldom measure the
+// path, must compress only a sample for each measurement, and must send all blocks unchanged.
 func TestRandomDataIsOnlySampled(t *testing.T) {
 	for name, limits := range map[string]packing.Limits{"way": wayLimits, "files": fileLimits} {
 		block := make([]byte, blockBytes)

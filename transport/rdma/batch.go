@@ -99,7 +99,8 @@ func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, p.t.now() 
 
 // openBatch makes the frame in buffer b the open frame. The argument length is the number of bytes
 // that the frame has so far. The caller ensures that the flow has a free slot. Outside of a Poll,
-// openBatch rings this rank if it is armed, and starts the timer if it does not run yet.
+// openBatch rings this rank if the rank is armed and was not rung yet. It also starts the timer if
+// there is a function locked and the timer does not run yet.
 func (p *endpoint) openBatch(b buffer, length int) {
 	c := &p.t.batches
 	p.batch.sequence, p.batch.open = p.flow.Take()

@@ -199,9 +199,9 @@ func ends(t *testing.T, ranks []*rank) {
 	require.NoError(t, ranks[1].Close())
 }
 
-// TestCloseWhenAnAdapterFails has an adapter of a rank fail while the rank closes and its peer takes nothing. If it has
-// another adapter, the test checks that Close returns after Linger. If it was the only adapter, the test checks
-// that Close returns without waiting for Linger, because nothing can arrive any more.
+// TestCloseWhenAnAdapterFails has an adapter of a rank fail while the rank closes and its peer takes nothing. If the
+// rank has another adapter, Close has to return after Linger. If the failed adapter was the only one, Close has to
+// return without waiting for Linger, because nothing can arrive any more.
 func TestCloseWhenAnAdapterFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		failing int

@@ -112,8 +112,9 @@ type Config struct {
 	// pair lasts before this rank tests whether a better pair works. The default is 10 s. Each pause
 	// between later tests is twice as long as the pause before it, up to 32 times Recovery.
 	Recovery time.Duration
-	// Idle is the time between two checks of a connection. A check ends the connection if there was no
-	// traffic since the previous check. 0 means that there are no checks.
+	// Idle is the time between two checks of a connection. A check begins to end the connection if there
+	// was no traffic since the previous check. The connection stays if the peer has operations in
+	// progress. 0 means that there are no checks.
 	Idle time.Duration
 }
 

@@ -136,9 +136,9 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 	a.schedule(c)
 }
 
-// tried returns the event for the machine. If e is the failure of an attempt or the loss of a connection, tried
-// records it. tried replaces e by Gone if all addresses of the peer turn out to be addresses of this host,
-// because then there is no way to the peer.
+// tried returns the event for the machine. It records the loss of the connection in use, and the failure of an
+// attempt that the peer has not answered. tried replaces e by Gone if all addresses of the peer turn out to be
+// addresses of this host, because then there is no way to the peer.
 func (a *connector) tried(e peering.Event) peering.Event {
 	l := a.links[e.Conn]
 	if e.Kind != peering.Lost || l == nil {

@@ -82,8 +82,8 @@ func TestReplacedWayIsTriedLast(t *testing.T) {
 	}
 }
 
-// TestRecordedLook checks that a look of the peer (a connection request that tests a rail, see type comeback)
-// clears the recorded loss of the rail once. A look that a stranger has recorded and sends again clears nothing.
+// TestRecordedLook checks that a look of the peer (a connection request that tests a way, see type comeback)
+// clears the recorded loss of the way once. A look that a stranger has recorded and sends again clears nothing.
 // A look of a later incarnation clears the loss again, and a look of an earlier incarnation clears nothing.
 func TestRecordedLook(t *testing.T) {
 	x := newExposedTest(t)

@@ -6,8 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Messages that were held until their link is in use are delivered before later messages of the link, which may be in
-// the stash already, because the budget of a Poll was spent.
+// TestHeldMessagesPrecedeTheStash checks the order of the messages of a link that is put in use. First come the
+// messages that were held. Then come the messages of the link that are in the stash already, because the budget of a
+// Poll was spent.
 func TestHeldMessagesPrecedeTheStash(t *testing.T) {
 	l, other := &link{}, &link{}
 	l.held = []arrived{{link: l, slot: 1}, {link: l, slot: 2}}

@@ -92,11 +92,11 @@
 //
 // # Ends
 //
-//	Close               waits until all frames that were sent before, and then those that were
-//	                    sent meanwhile, are acknowledged, or until no frame was
-//	                    acknowledged for Config.Linger, or until the last adapter has failed;
-//	                    then sends BYE on every connection, and waits for the answers for at most
-//	                    Config.Goodbye
+//	Close               waits until all frames that were sent before are acknowledged, and then
+//	                    those that were sent meanwhile. Close stops waiting if no frame was
+//	                    acknowledged for Config.Linger, or if the last adapter has failed.
+//	                    Then Close sends BYE on every connection, and waits for the answers
+//	                    for at most Config.Goodbye
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     a new connection is tried for Config.GiveUp; then the peer is down
 //	connection refused  the peer is down. If all its addresses are addresses of this host:

@@ -102,8 +102,8 @@ func TestRanksWithTwoSecrets(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestAckOfTheOpenFrame checks a peer that acknowledges a frame to which the rank still adds messages. The rank has
-// not sent this frame yet. The test checks that the rank reports the loss of the peer, because the acknowledgement
+// TestAckOfTheOpenFrame has a peer acknowledge a frame that the rank has not sent yet, because the rank still adds
+// messages to it. The test checks that the rank reports the loss of the peer, because the acknowledgement
 // violates the flow control.
 func TestAckOfTheOpenFrame(t *testing.T) {
 	everywhere(t, nil, func(l leaver) {

@@ -53,8 +53,9 @@ func mapped(t *testing.T, n int) []byte {
 
 var global [1 << 16]byte
 
-// TestOnHeap checks how the Go runtime classifies memory. If this test fails with a new version of Go, then
-// with this version the transport keeps no heap memory registered.
+// TestOnHeap checks that onHeap returns true for objects of the heap, and false for a global variable and for mapped
+// memory. If this test fails with a new version of Go, the transport keeps no heap memory registered with this version,
+// or it keeps other memory registered.
 func TestOnHeap(t *testing.T) {
 	small, large := make([]byte, 3), make([]byte, 1<<20)
 	require.True(t, onHeap(small))

@@ -113,8 +113,8 @@ func asked(t *testing.T, r *rank, u *puppet, connections, first int, established
 }
 
 // TestStrangersDoNotKeepRanksOut checks that a rank accepts every request of another rank while strangers
-// connect at a high rate. It also checks that the strangers start a bounded number of goroutines, that the
-// strangers are counted, and that the provider and the rank each log at most one stranger.
+// connect at a high rate. It also checks that the strangers cause a bounded number of goroutines, that the
+// strangers are counted, and that the provider and the rank together log at most two lines.
 func TestStrangersDoNotKeepRanksOut(t *testing.T) {
 	connections := 100
 	switch {

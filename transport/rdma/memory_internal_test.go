@@ -139,7 +139,8 @@ func (x *exposedTest) questions() [][]byte {
 }
 
 // TestQuestionsAboutMemory checks that a rank answers the peer's questions about memory according to what was
-// exposed. A truncated question must be reported as damaged, whatever its length.
+// exposed. A question must be reported as damaged if it is cut off before its payload, or if its payload has a wrong
+// length.
 func TestQuestionsAboutMemory(t *testing.T) {
 	x := newExposedTest(t)
 	good := 0
@@ -170,7 +171,7 @@ func TestQuestionsAboutMemory(t *testing.T) {
 
 // TestRefusedMemory has the adapter of the connection refuse to register exposed memory. The test checks that
 // the owner answers with statusRefused instead of statusBadKey, that the operation of the peer fails with
-// errRefused, and that the owner logs the reason once.
+// errRefused, and that the owner has logged the reason (Transport.complained).
 func TestRefusedMemory(t *testing.T) {
 	x := newExposedTest(t)
 	m := x.memory[1]
@@ -209,7 +210,7 @@ func TestRefusedMemory(t *testing.T) {
 }
 
 // TestGetOnAConnectionWithoutReads continues a Get on a connection that allows no Reads. The test checks that the Get
-// ends.
+// ends with ErrNotSupported.
 func TestGetOnAConnectionWithoutReads(t *testing.T) {
 	x := newExposedTest(t)
 	x.p.link, x.p.depth = &link{rail: x.p.rail}, 0
@@ -253,8 +254,8 @@ func TestKeyOnARemovedAdapter(t *testing.T) {
 	e.home, on.removed, on.registered.domain = home, false, there
 }
 
-// TestQuestionsHaveABound checks that the rank reports the peer as damaged if the peer asks more questions than
-// it may have in progress.
+// TestQuestionsHaveABound checks that a question is reported as damaged if answersMax earlier questions of the peer
+// are not answered yet.
 func TestQuestionsHaveABound(t *testing.T) {
 	x := newExposedTest(t)
 	r, _, err := parseRecord(question(recordCheck, transport.Header{}, 1, 1))

@@ -12,7 +12,7 @@ import (
 )
 
 // TestPortDown checks that the ranks leave an adapter whose port goes down, and return to it when the port is
-// up. The log names the adapter only once.
+// up. The log has one line about the port that is down, and one line about the port that is up again.
 func TestPortDown(t *testing.T) {
 	r, cut := fragileRails(2)
 	log := new(lines)

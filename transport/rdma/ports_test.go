@@ -16,8 +16,8 @@ import (
 // inFewPorts is set in the environment of a process whose network namespace has 64 ephemeral ports.
 const inFewPorts = "GORUN_TEST_IN_FEW_PORTS"
 
-// Connections to different ranks may have the same local port: 14 ranks of a host with 64 ephemeral ports make 91
-// connections.
+// TestMoreConnectionsThanPorts makes 91 connections between 14 ranks of a host with 64 ephemeral ports, and checks that
+// a message arrives on each. This is possible because connections to different ranks may have the same local port.
 func TestMoreConnectionsThanPorts(t *testing.T) {
 	if os.Getenv(inFewPorts) == "" {
 		inside := func(command ...string) ([]byte, error) {

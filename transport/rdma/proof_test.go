@@ -100,7 +100,8 @@ func TestNothingIsTakenBeforeTheProof(t *testing.T) {
 
 // TestRecordedConnectionIsRefused records all bytes that a peer sends to one incarnation of a rank, and sends
 // them to the next incarnation. The next incarnation does not remember the number of the attempt, so only the
-// proof shows that the bytes are old.
+// proof shows that the bytes are old. The test checks that the next incarnation ends the connection, counts it,
+// and delivers no message.
 func TestRecordedConnectionIsRefused(t *testing.T) {
 	var recorded []byte
 	for life := range uint16(2) {

@@ -339,7 +339,7 @@ func TestFewRequestsAreGranted(t *testing.T) {
 }
 
 // TestLaterRailIsLookedAt has a rank take one message in each Poll while messages keep arriving on its first
-// rail. The test checks that the rank also delivers the messages of its second rail.
+// rail. The test checks that the rank also delivers a message that arrives on its second rail.
 func TestLaterRailIsLookedAt(t *testing.T) {
 	r := &rails{first: memory(verbstest.StyleInfiniBand, 3), second: memory(verbstest.StyleIWARP, 3)}
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPayloadsBeginWithALine checks that the first payload of a frame begins at the start of a cache line, as
-// page-aligned memory does. Frames shorter than leadMin are not aligned in this way. The test also checks that
-// receive slots do not overlap.
+// TestPayloadsBeginWithALine checks that the first payload of a frame begins at the start of a cache line, provided
+// that the registered memory does. Frames shorter than leadMin are not aligned in this way. The test also checks
+// that receive slots do not overlap.
 func TestPayloadsBeginWithALine(t *testing.T) {
 	require.Zero(t, (leadOf(slotDefault)+headBytes+recordBytes)%line)
 	require.Zero(t, leadOf(leadMin-1), "small frames need no place for it")

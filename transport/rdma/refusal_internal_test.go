@@ -22,8 +22,8 @@ func (r *refusing) Register(b []byte, access verbs.Access) (*verbs.MemoryRegion,
 	return r.registrar.Register(b, access)
 }
 
-// TestMemoryThatCannotBeRegisteredEvictsNothing checks that parts are evicted only if the registration for which
-// they are evicted can then succeed.
+// TestMemoryThatCannotBeRegisteredEvictsNothing checks that a registration that fails evicts parts only if the error
+// says that resources are exhausted, and only if the memory is not longer than what the process may pin.
 func TestMemoryThatCannotBeRegisteredEvictsNothing(t *testing.T) {
 	const most = 2 * 2 * arenaChunk // of the process: pinned.most is half of it
 	for _, c := range []struct {

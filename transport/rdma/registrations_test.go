@@ -72,9 +72,10 @@ func bulk(t *testing.T, ranks []*rank, begin func(token uint64) error) error {
 	return ranks[0].done[token]
 }
 
-// TestArenaIsRegisteredOnce exposes, reads and writes arena memory many times. The test checks that each end
-// registers a chunk of its arena only once, until the chunk is given back to the operating system. Memory that
-// is exposed for writing is registered for each exposure, so that the key of the exposure covers no other
+// TestArenaIsRegisteredOnce exposes, reads and writes arena memory many times. The test checks that each end makes
+// only two registrations that stay: one of the first chunk of its arena, and one of the first two chunks, which
+// replaces the first one. The second one lasts until memory in it is given back to the operating system. Memory
+// that is exposed for writing is registered for each exposure, so that the key of the exposure covers no other
 // memory.
 func TestArenaIsRegisteredOnce(t *testing.T) {
 	const chunk, length = 4 << 20, 100_000

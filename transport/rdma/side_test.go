@@ -121,8 +121,9 @@ func TestBothRailsCarry(t *testing.T) {
 	}
 }
 
-// TestSideIsLostUnderTransfers makes the second rail fail during a Get and a Put. The test checks that both
-// operations succeed on the first rail, and that later transfers use the second rail again.
+// TestSideIsLostUnderTransfers breaks the side connection during a Get and a Put: at one end, by cutting all
+// connections of an adapter, or by a port that goes down and up. The test checks that both operations succeed, that
+// later transfers use a side connection again, and that the connection in use is never lost.
 func TestSideIsLostUnderTransfers(t *testing.T) {
 	r, cut := pairOfRails("memory", 2, 1, 0)
 	ranks := stripedRanks(t, r, 2, nil)

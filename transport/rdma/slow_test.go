@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// A transport is slow if none of its adapters works without the processor.
+// TestSlow checks that Slow returns true if no adapter of the transport pins memory, and false otherwise.
 func TestSlow(t *testing.T) {
 	places := memory(verbstest.StyleIWARP, 2)
 	pinning(places[1:])

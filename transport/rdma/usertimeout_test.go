@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// Connections work with every UserTimeout, also with one of less than a millisecond, and with one that exceeds the
-// maximum of TCP_USER_TIMEOUT.
+// TestUserTimeouts checks that a message arrives with every UserTimeout, also with one of less than a millisecond, and
+// with one that exceeds the maximum of TCP_USER_TIMEOUT.
 func TestUserTimeouts(t *testing.T) {
 	for _, d := range []time.Duration{1, time.Millisecond, math.MaxInt32 * time.Millisecond, 1000 * time.Hour, math.MaxInt64} {
 		ranks := newWorld(t, loopback(iwarp.New(iwarp.Config{UserTimeout: d}), 2), nil).ranks(t)

@@ -115,15 +115,16 @@ func record(from uint32, incarnation, attempt uint16) []byte {
 	return c.AppendRequest(nil, &n, 1-from)
 }
 
-// reply returns the record of a reply. The argument from is the rank that replies, and asked is the request of
-// the other rank.
+// reply returns an MPA reply with the record of a reply. The argument from is the rank that replies, and asked is the
+// request of the other rank.
 func reply(from uint32, asked []byte) []byte {
 	c, n := credentials(int(from), 2), request(1)
 	return startup(replyKey, c.AppendReply(nil, &n, 1-from, asked))
 }
 
-// TestFaultRecords is fault 5 of docs/connection-model.md, "Faults and tests": invalid private data of a
-// scripted peer.
+// TestFaultRecords is fault 5 of docs/connection-model.md, "Faults and tests": invalid private data of a scripted
+// peer. The test checks that the rank rejects and counts each request whose record is cut short or has a changed bit,
+// accepts a record with padding, and rejects a replay.
 func TestFaultRecords(t *testing.T) {
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, nil)
 	good := record(1, 0, 1)

@@ -1,7 +1,7 @@
 package shm
 
-// A reader that is as fast as the writer of a ring can go on in step with the writer for thousands of
-// records: it polls the cache line of the next record while the writer is about to write this line. The
+// A reader that is as fast as the writer of a ring can read each of thousands of records as soon as it is
+// written: the reader polls the cache line of the next record while the writer is about to write this line. The
 // writer then has to take the line back from the reader's cache, and the reader has to fetch it again.
 // Such a record takes two transfers of a line, one after the other, and the rate of short messages is
 // less than half of the rate of a reader that is some records behind the writer (docs/adr/0071). So a

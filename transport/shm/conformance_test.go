@@ -39,8 +39,8 @@ func mapped(tb testing.TB, n int, cfg shm.Config) ([]*shm.Transport, *shm.Node) 
 }
 
 // The conformance suite of package transport passes on every kind of node memory and with direct
-// and staged copies. All ranks are in one process, since the suite accesses the private memory of
-// each rank and polls from within handlers. What differs between processes (addresses, copies by
+// and staged copies. All ranks are in one process, because the suite accesses the private memory of
+// each rank and polls all ranks. What differs between processes (addresses, copies by
 // the kernel, futexes, death) is tested in process_test.go.
 func TestConformance(t *testing.T) {
 	for name, disableCMA := range map[string]bool{"local": false, "local-staged": true} {

@@ -30,7 +30,7 @@ func (r *registration) start() {
 	})
 }
 
-// Settle waits until the registration has ended, so that even the first message is published
+// Settle waits until the registration has ended. If it has succeeded, even the first message is published
 // without a fence. A fence waits until the cache line of the previous message has come back from
 // the reader, which costs a sixth of the message rate. Settle is called before the peers learn that
 // this rank has joined, and before the first Poll.

@@ -109,7 +109,7 @@ func play(scene string) error {
 	return tr.Close()
 }
 
-// pin binds all existing threads of the process to one processor.
+// pin binds the calling thread, and the threads that it creates later, to one processor.
 func pin(rank int) {
 	var all, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &all) != nil || all.Count() < 2 {

@@ -41,13 +41,13 @@ static void call(int n) {
     if (request != MPI_REQUEST_NULL) MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Blocks of the message size that a rank sends. */
+/* Returns the number of blocks that a rank sends. A block has the message size. */
 static int blocks(void) {
     return !strncmp(twin.op, "scatter", 7) || !strncmp(twin.op, "alltoall", 8) ? twin.size : 1;
 }
 
-/* Writes n elements by one store each, as bench/collective does. A memset takes less time, so that the buffers are
-   more likely to be in the caches still when the next call reads them. */
+/* Writes n elements by one store each, as bench/collective does. A memset would take less
+   time, and more of the buffer would still be in the caches when the next call reads it. */
 #define RENEW(type) for (size_t k = 0; k < n; k++) ((volatile type *)buffer)[k] = value
 static void renew(void *buffer, size_t n, int value) {
     if (twin.type == MPI_FLOAT) RENEW(float);

@@ -12,7 +12,8 @@
 enum { SIZES_MAX = 64, LARGE_SIZE = 8192, WINDOW = 64 };
 enum { TAG_DATA = 1, TAG_ACK = 101, TAG_SYNC = 102 };
 
-/* Counts of iterations, timed ones and those before, for sizes up to 8 KiB and for larger ones. */
+/* Numbers of timed iterations, and of untimed iterations before them, for sizes up to 8 KiB and for larger
+ * sizes. */
 typedef struct { int small, small_warmup, large, large_warmup; } counts_t;
 
 static const counts_t LATENCY = {10000, 100, 1000, 10};
@@ -47,7 +48,7 @@ static size_t twin_size(const char *s, char **end) {
     return n;
 }
 
-/* "min:max", the powers of two between them, or a list. */
+/* Parses "min:max", which means min, 2*min, 4*min and so on up to max, or a list. */
 static void twin_sizes(const char *s) {
     char *end;
     size_t n = twin_size(s, &end);
@@ -129,7 +130,7 @@ static int twin_elements(size_t size) {
     return (int)((size + width - 1) / width);
 }
 
-/* Waits for a peer that calls it too. */
+/* Waits until the peer also calls twin_sync. */
 static void twin_sync(int peer) {
     char mine = 0, theirs;
     MPI_Sendrecv(&mine, 1, MPI_CHAR, peer, TAG_SYNC, &theirs, 1, MPI_CHAR, peer, TAG_SYNC,
@@ -143,7 +144,7 @@ static void twin_row(size_t size, double value) {
     }
 }
 
-/* One way of a ping-pong in microseconds. */
+/* Returns the time of one way of a ping-pong in microseconds. */
 static double twin_pingpong(int peer, int first, void *s, void *r, int n, int timed, int warmup) {
     twin_sync(peer);
     double start = 0;
@@ -156,7 +157,8 @@ static double twin_pingpong(int peer, int first, void *s, void *r, int n, int ti
     return (MPI_Wtime() - start) * 1e6 / (2.0 * timed);
 }
 
-/* Windows of messages to a peer (s), from a peer (r) or both; in seconds. */
+/* Sends windows of messages to a peer if s is not NULL, and receives windows from it if r is not NULL.
+ * Returns the time of the timed windows in seconds. */
 static double twin_stream(int peer, void *s, void *r, int n, int timed, int warmup) {
     MPI_Request requests[2 * WINDOW];
     char ack = 0;

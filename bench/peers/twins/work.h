@@ -23,7 +23,7 @@ static double shortest(long terms) {
     return least;
 }
 
-/* How many terms take about these seconds. */
+/* Returns the number of terms whose computation takes about the given number of seconds. */
 static long work(double seconds) { return (long)((1 << 20) * seconds / shortest(1 << 20)); }
 
 #endif

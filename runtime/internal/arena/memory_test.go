@@ -9,8 +9,8 @@ import (
 )
 
 // memory is a transport.Arena for tests. If pieces is not nil, memory behaves like the arena of
-// ranks in one process. Each call of Bytes returns an allocation of its own, and a later call must
-// not cross the ends of this allocation.
+// ranks in one process: each call of Bytes returns an allocation of its own, and the range of a later
+// call must not overlap this allocation.
 type memory struct {
 	size      int
 	whole     []byte // nil if pieces is not nil

@@ -38,7 +38,7 @@ type bare struct {
 	established     bool
 	count, complete uint64
 	receive         provider.Receive
-	// arrived counts messages that the side has not received yet.
+	// arrived counts the messages that have arrived and that await has not taken yet.
 	arrived int
 }
 

@@ -19,8 +19,8 @@ type quieter struct {
 func (q *quieter) Endpoint(int) (transport.Endpoint, error) { return q, nil }
 func (q *quieter) Quiet() bool                              { return q.quiet }
 
-// TestAMessageAlone checks that the send of a message with a length between Caps.EagerBest and
-// Caps.EagerAlone completes at once if the lane is quiet.
+// TestAMessageAlone checks when the send of a message that is longer than Caps.EagerBest completes at once: the
+// lane must be quiet, and the message must not be longer than Caps.EagerAlone.
 func TestAMessageAlone(t *testing.T) {
 	q := &quieter{stranger: stranger{
 		caps:     transport.Caps{MaxEager: 256, EagerBest: 64, EagerAlone: 128, Put: true},

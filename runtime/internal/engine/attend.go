@@ -57,8 +57,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// attendance has the waits of Attend that are not in Engine.blocked. To list a wait there takes longer than a
-// short operation. Therefore a goroutine lists its wait only when callAll asks for it.
+// attendance has the waits of Attend that are not in Engine.blocked. To list a wait in Engine.blocked takes
+// longer than a short operation. Therefore a goroutine lists its wait only when callAll asks for it.
 type attendance struct {
 	lock sync.Mutex // guards open, and the fields waits and called of each roll; no other lock is taken under it
 	open *roll      // the roll of the waits that begin now; nil if none has begun since the last callAll

@@ -77,7 +77,7 @@ func TestPollsBeforeAYield(t *testing.T) {
 	}
 }
 
-// flood is a stranger. Each poll of this transport finds a frame that no goroutine waits for.
+// flood is a stranger. Each of its polls reports one event, although no frame arrives.
 type flood struct {
 	turns
 	cancelAt int
@@ -95,8 +95,8 @@ func (s *flood) Poll(h transport.Handler, budget int) (int, error) {
 
 func (s *flood) Yield() {}
 
-// TestAFloodDoesNotKeepAWait checks that a wait ends with its context even if every poll finds
-// something.
+// TestAFloodDoesNotKeepAWait checks that a wait ends with its context even if every poll reports
+// an event.
 func TestAFloodDoesNotKeepAWait(t *testing.T) {
 	for _, spin := range []time.Duration{0, time.Hour} {
 		ctx, cancel := context.WithCancel(context.Background())

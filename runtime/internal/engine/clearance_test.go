@@ -11,10 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestClearanceForMoreThanTheMessageEndsThePeer checks the answer to a CTS frame. The answer
-// contains as many bytes of the message as the CTS requests. If the CTS requests more bytes than
-// the message has, the engine declares the peer to be down. So the peer cannot get bytes of the
-// memory that follows the message.
+// TestClearanceForMoreThanTheMessageEndsThePeer checks that a send succeeds if the CTS requests
+// at most as many bytes as the message has. If the CTS requests more bytes, the engine must declare
+// the peer to be down, so that the peer cannot get bytes of the memory that follows the message.
 func TestClearanceForMoreThanTheMessageEndsThePeer(t *testing.T) {
 	const n = 100
 	for _, c := range []struct {

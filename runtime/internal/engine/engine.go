@@ -151,7 +151,7 @@ type Engine struct {
 	probing   []*waiter      // goroutines that wait for an unexpected message
 	crediting []*waiter      // goroutines that wait for the credit of a stream
 	armed     bool           // the transports are armed: they ring on an arrival
-	idle      uint           // nonblocking calls in a row without result
+	idle      uint           // nonblocking calls without result, see nothing
 
 	deaths []int             // ranks that were lost, in the order of the losses
 	acked  map[uint32]*acked // by context: the losses that the program has acknowledged

@@ -34,8 +34,8 @@ func (x *expiry) end() {
 	}
 }
 
-// expire ends the wait of w with the number era, because ctx is done, and wakes its goroutine. It does nothing
-// if that wait is over.
+// expire ends the wait number era of w, because ctx is done, and wakes the goroutine of w. It does nothing if
+// that wait is over.
 func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	e.lock()
 	defer e.unlock()

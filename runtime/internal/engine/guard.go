@@ -7,7 +7,7 @@ import "github.com/gorun-hpc/gorun/transport"
 // Config, actor receivers, functions of Await and Serve. Other causes of a panic are a fault in memory
 // of the program (debug.SetPanicOnFault) and the engine itself.
 //
-// A panic in a transport or in a wait leaves the poll token, and records of that transport, in
+// A panic in a transport or in a wait may leave the poll token, and the records of a transport, in
 // an unknown state. Engine.within counts the waits, the calls of Serve, Poll and Send, and the calls of
 // locked that are under way. It does not count calls of other methods of transports. unlock finds it above 0
 // only after a panic in one of the counted calls. Then unlock ends the engine: every operation ends with

@@ -12,8 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// nodeEager is the length in bytes of the longest message on a node whose send does not wait for
-// the receiver.
+// nodeEager is the length in bytes of the longest message that a rank sends eagerly to a rank of its node.
 const nodeEager = 16 << 10
 
 // numbered returns a message whose bytes depend on its number.
@@ -59,7 +58,8 @@ func TestAMessageUpToTheEagerLimitDoesNotWait(t *testing.T) {
 }
 
 // TestOrderAroundTheEagerLimit checks that eager and rendezvous messages are matched in the order of
-// their sends. The test runs with and without room in the lane, credit, and a posted receive.
+// their sends. Chance determines whether a message finds room in the lane, credit, and a posted
+// receive.
 func TestOrderAroundTheEagerLimit(t *testing.T) {
 	for seed := range uint64(soak(4)) {
 		rng := rand.New(rand.NewPCG(seed, 16))

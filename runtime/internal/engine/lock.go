@@ -13,7 +13,7 @@ import (
 // mutex is a lock that is held for short times. It is released by a release store, not by a locked
 // instruction. For every message, the store that publishes the message in a ring has to take the
 // cache line from the reader. A locked instruction would wait for this store. In a measurement, this wait
-// was half of a sender's time at full rate. The price is that Unlock wakes no goroutine: a goroutine
+// was half of a sender's time at full rate. However, Unlock wakes no goroutine: a goroutine
 // that finds the lock taken yields and tries again. If goroutines wait, a holder that polls releases the
 // lock for them about every microsecond (Engine.crowd).
 //

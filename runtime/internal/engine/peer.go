@@ -167,8 +167,8 @@ func (p *peer) bothLimit() int {
 	return limit
 }
 
-// streamReceives is a number of posted receives for messages of one peer with the same context and tag. If there are
-// at least so many, the engine assumes that messages stream from this peer. In exchanges between neighbours, a rank
+// streamReceives is a number of posted receives. If at least so many receives with one context and tag are posted for
+// messages of one peer, the engine assumes that messages stream from this peer. In exchanges between neighbours, a rank
 // posts few receives for each neighbour.
 const streamReceives = 8
 
@@ -236,9 +236,9 @@ func (e *Engine) post(p *peer, w transport.Header, body []byte) {
 	e.keep(p, f)
 }
 
-// refused handles a permanent error of a lane. With ErrPeerDown, the transport reports the loss of the
-// peer in a later Poll, if it has not reported it before. After an unknown error, GiveUp makes the transport report the
-// loss. ErrClosed means that the peer has closed its transport, which is no loss.
+// refused handles a permanent error of a lane. After ErrPeerDown, the transport reports the loss of the
+// peer in a later Poll, unless it has already reported the loss. After an unknown error, GiveUp makes the
+// transport report the loss. ErrClosed means that the peer has closed its transport, which is no loss.
 func (e *Engine) refused(p *peer, err error) {
 	if !errors.Is(err, transport.ErrPeerDown) && !errors.Is(err, transport.ErrClosed) {
 		p.tr.GiveUp(p.rank, err)

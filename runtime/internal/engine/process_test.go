@@ -74,8 +74,8 @@ func runPair(rank int) int {
 	return 0
 }
 
-// windows runs f in a number of short time intervals, and prints the minimum and the median time per
-// round in nanoseconds.
+// windows measures 40 intervals of as many calls of f as rounds says. In rank 0 it prints the minimum and
+// the median time of a call, divided by share, in nanoseconds.
 func windows(rank, rounds int, what string, share float64, f func() error) error {
 	var each []float64
 	for range 40 {

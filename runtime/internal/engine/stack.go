@@ -7,8 +7,8 @@ import goruntime "runtime"
 const stackDepth = 24
 
 // locate records the call stack of the goroutine of w, which is the calling goroutine. It does
-// nothing if the stack is recorded already. It is called just before a sleep or a park, so that a wait
-// that the polls end does not pay for it.
+// nothing if the stack is recorded already. It is called just before a sleep, a park or a
+// wait of Attend, so that it takes no time in a wait that the polls end.
 func (e *Engine) locate(w *waiter) {
 	if w.depth != 0 {
 		return

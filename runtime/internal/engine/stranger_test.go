@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// stranger is a transport whose peers send the frames that a test prescribes. Gets of the peers'
-// memory succeed at once, with arbitrary contents.
+// stranger is a transport whose peers send the frames that a test prescribes. Gets and Puts
+// copy no bytes, and succeed in the next Poll.
 type stranger struct {
 	mirror
 	caps     transport.Caps

@@ -95,7 +95,7 @@ func TestActorReceiverHearsOfUnreachablePeers(t *testing.T) {
 	require.Equal(t, []int{1, 2}, c.lost)
 }
 
-// soonTrue waits for an effect of the background goroutine.
+// soonTrue waits until f returns true. It fails the test if that takes 10 s.
 func soonTrue(t *testing.T, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, 10*time.Second, time.Millisecond)

@@ -43,11 +43,12 @@ type World interface {
 	// TellIdle registers idle, which reports whether no actor is queued to run. Any goroutine may
 	// call idle.
 	TellIdle(idle func() bool)
-	// Guard runs fn. A panic of fn is treated as a panic of the rank.
+	// Guard runs fn. A panic of fn is treated as a panic of the rank. If ranks are goroutines of one process, a call
+	// of runtime.Goexit in fn is a failure of the rank, too.
 	Guard(fn func())
 
-	// Bytes returns the bytes of a message. It returns false if the message has ended, that is, was sent
-	// or released, or if the message belongs to another World.
+	// Bytes returns the bytes of a message. It returns false if the message is nil, if it has ended (it was sent or
+	// released), or if it belongs to another World.
 	Bytes(message any) ([]byte, bool)
 	// Give begins the handover of the memory of a message to a rank. Afterwards the memory is in
 	// flight (arena.Arena.Give). The memory of a message that was received may belong to another rank, so

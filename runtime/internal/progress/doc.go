@@ -8,12 +8,11 @@
 // The goroutine that has the token polls for all goroutines of the rank. A waiting goroutine that
 // does not get the token is parked. If polling finds nothing for long, the goroutine with the token
 // sleeps in the Sleeper. It keeps the token, and the transports are armed. Another goroutine that
-// begins to wait takes the token. It wakes the sleeping goroutine only if that is the background
-// goroutine.
-// When its wait ends, it arms the transports and returns the token to a goroutine that still sleeps,
-// but not to the background goroutine. The serving goroutine, which runs
-// actors, gets the token when a message for an actor arrives, and keeps the token between two waits.
-// The background goroutine takes the token when the token is free. See State.
+// begins to wait takes the token. The goroutine that has lost the token continues to sleep, unless it is
+// the background goroutine, which is woken. When the wait of the new holder ends, the new holder arms the
+// transports and returns the token to a goroutine that still sleeps, but not to the background goroutine.
+// The serving goroutine, which runs actors, gets the token when a message for an actor arrives, and keeps
+// the token between two waits. The background goroutine takes the token when the token is free. See State.
 //
 // # A wait
 //

@@ -29,7 +29,7 @@ const (
 	absent  kind = iota
 	message      // waits for an arrival
 	word         // waits for a word of shared memory
-	present      // exists and waits for nothing
+	present      // the server, the background goroutine or the caller
 )
 
 // at is the point that a goroutine has reached in its program.

@@ -88,8 +88,8 @@ func (p *Pace) Nap() time.Duration {
 }
 
 // Wide reports whether this Yield has to let other goroutines run even if none is known to be runnable. lone is
-// true if Go has a single processor. If Go has several processors, another one runs them, or Go's scheduler lets them
-// run when it preempts the polling goroutine, after 10 to 20 ms. Then each Gosched would wake a thread that
-// looks for work, and often move the calling goroutine to this thread. The rank would then have two threads that
-// compete with other processes.
+// true if Go has a single processor. If Go has several processors, Wide returns false: another processor runs the other
+// goroutines, or Go's scheduler runs them when it preempts the polling goroutine, after 10 to 20 ms. With several
+// processors, each Gosched would wake a thread that looks for work, and often move the calling goroutine to this
+// thread. The rank would then have two threads that compete with other processes.
 func (p *Pace) Wide(lone bool) bool { return lone && p.turn%yieldsPerGo == 0 }

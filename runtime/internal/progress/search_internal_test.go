@@ -82,7 +82,7 @@ func (w *world) wrong(still, stopped bool) string {
 	return ""
 }
 
-// index returns the goroutine of a place.
+// index returns the index of the goroutine whose Waiter is p.
 func (w *world) index(p *Waiter) int {
 	if p == &w.token.background {
 		return modelBack

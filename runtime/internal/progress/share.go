@@ -5,7 +5,7 @@ import "time"
 // Share finds out whether a rank shares its processor with processes that the job does not know: ranks in other
 // containers, other jobs, other programs. The sign is the duration of a yield. If no other process can run, a yield
 // takes a fraction of a microsecond. Otherwise the yield lasts until the other process gives the processor back.
-// While the processor is shared, the rank does not spin, and yields for up to YieldsMost before it sleeps. The
+// While the processor is shared, the rank does not spin, and yields for up to about YieldsMost before it sleeps. The
 // reason is that a process that wakes up gets a processor later than a process that has yielded.
 //
 // Some kernel schedulers do not let a process of another control group run at a yield. Then all yields are short,
@@ -36,7 +36,8 @@ const (
 	// one. A larger factor is worse: sometimes the kernel does not let a process of another control group run for
 	// milliseconds, however often a rank yields. A sleep ends such a state.
 	remoteLonger = 3
-	// YieldsMost is the longest time for which a waiting rank on a shared processor yields before it sleeps.
+	// YieldsMost bounds the effect of Extends: when a wait has lasted for YieldsMost, the caller does not use Extends
+	// any more.
 	YieldsMost = 10 * time.Millisecond
 )
 
@@ -58,7 +59,7 @@ func (s *Share) Policy(p Peer) Policy {
 }
 
 // Extends reports whether a yield of duration d shows that another process has run and has given the shared
-// processor back. If so, the caller restarts the time after which the rank sleeps.
+// processor back. If so, the caller restarts the time after which the rank sleeps, but see YieldsMost.
 func (s *Share) Extends(d time.Duration) bool {
 	return s.shared && d >= yieldedLong && d < yieldedSlice
 }

@@ -20,7 +20,7 @@ func (w *world) enabled(i int) bool {
 }
 
 // program reports whether the next step of goroutine i is one of the program and not of the
-// engine. The program may never take this step.
+// engine. The engine must not rely on this step, because the program need not take it.
 func (w *world) program(i int) bool { return w.routines[i].at == atStart && i != modelBack }
 
 // step makes a step of goroutine i. The argument pace is the answer of the goroutine's Pace after a Poll.
@@ -79,7 +79,7 @@ func (w *world) step(i int, pace Action) {
 	}
 }
 
-// place returns the place of goroutine i.
+// place returns the Waiter of goroutine i.
 func (w *world) place(i int) *Waiter {
 	if i == modelBack {
 		return &w.token.background

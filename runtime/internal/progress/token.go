@@ -190,8 +190,8 @@ func (t *Token) Rouse(w *Waiter) Ready {
 	return Ready{}
 }
 
-// Urge is the event that something is to be done that only a poll does, such as sending a queued
-// frame. If the goroutine with the token sleeps, the result is Ring.
+// Urge is the event that there is work that only a poll does, such as sending a queued frame. If the
+// goroutine with the token sleeps, the result is Ring.
 func (t *Token) Urge() Ready {
 	if t.state == Asleep || t.state == Idle {
 		return Ready{Do: Ring}

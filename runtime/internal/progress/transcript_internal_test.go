@@ -17,9 +17,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the transcripts of testdata with the states that follow from their moves")
 
 // TestTranscripts runs the transcripts of testdata: orders of events that once led to a defect,
-// or that explain a rule. A file describes itself in comments. Then it lists the goroutines and
-// the moves, each with the state after it. The path that a failed search prints is such a
-// transcript.
+// or that explain a rule. A file describes itself in comments. Then it lists the goroutines, and
+// each move with the state after the move. A failed search prints its path in the form of the moves
+// of a transcript.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)

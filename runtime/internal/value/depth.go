@@ -78,8 +78,8 @@ func addressable(t reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface
 }
 
-// unbounded reports whether values of a type can be nested without a bound. They can if the
-// parts that gob visits contain an interface or the type itself. The argument above holds the types that contain t.
+// unbounded reports whether values of a type can be nested without a bound. They can if gob visits, in a value of the
+// type, an interface or a value of a type that contains itself. The argument above holds the types that contain t.
 func unbounded(t reflect.Type, above []reflect.Type) bool {
 	if known, ok := nested.Load(t); ok {
 		return known.(bool)

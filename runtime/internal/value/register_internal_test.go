@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// note is a type whose codec two goroutines register at the same time.
+// note is a type for which two codecs are registered.
 type note struct{ text string }
 
 // noteCodec encodes a note as its text behind a prefix.
@@ -19,8 +19,8 @@ func (c noteCodec) Append(b []byte, v *note) ([]byte, error) {
 
 func (c noteCodec) Decode([]byte, *note) error { return nil }
 
-// When Register returns, the codec of the first call is in use, even if that call has not returned. The test plays a
-// first call that another goroutine has interrupted after its first step.
+// When Register returns, the codec of the first call is in use, even if that call has not returned. The test simulates
+// a first call that has carried out only its first step.
 func TestRegisterBesideTheFirstCall(t *testing.T) {
 	registered.Store(reflect.TypeFor[note](), Codec[note](noteCodec{"first:"}))
 	Register(noteCodec{"second:"})

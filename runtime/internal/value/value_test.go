@@ -321,7 +321,7 @@ func TestFailuresTravel(t *testing.T) {
 }
 
 // TestTruncations checks that an additional byte and every truncation is an error, except a
-// truncation between two elements of a slice.
+// truncation of a slice at the beginning of an element.
 func TestTruncations(t *testing.T) {
 	for name, c := range map[string]struct {
 		b      []byte

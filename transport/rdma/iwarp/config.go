@@ -54,11 +54,10 @@ type Config struct {
 	// messages have many segments. 0 means kinULPDU for peers that run this module. For other peers
 	// it means the longest ULPDU whose FPDU fits into one TCP segment (mpa.MULPDU).
 	SegmentMax int
-	// Log gets lines of text without newlines. One line reports the first connection that was
-	// dropped without an acceptable MPA request, unless the peer closed it. For each connection whose
-	// messages wait because a peer of MPA revision 1 sends nothing, there is one line. Log is called on
-	// a goroutine of its own, without a lock, and may block. Only Close of an adapter waits for Log, for
-	// at most one second. Log may be nil.
+	// Log gets lines of text without newlines. One line reports the first connection that was dropped without an
+	// acceptable MPA request. Connections that the peer closed do not count. For each connection whose messages wait
+	// because a peer of MPA revision 1 sends nothing, there is one line. Log is called on a goroutine of its own,
+	// without a lock, and may block. Only Close of an adapter waits for Log, for at most one second. Log may be nil.
 	Log func(line string)
 }
 

@@ -7,11 +7,10 @@ import (
 
 // mostCrowded returns the index of the connection to be dropped. list contains the connections
 // without a request, the oldest first. In the older half of the list, mostCrowded finds the host
-// with the most connections, and selects the oldest connection of this host. Therefore a new
-// connection of a host that connects often replaces an older connection of the same host. A
-// connection can be dropped only when it is in the older half of the list, that is, after enough
-// newer connections have arrived. So even if many ranks have one address in common (NAT), each of
-// them has some time to send its request.
+// with the most connections, and selects the oldest connection of this host. Therefore new connections of a host that
+// connects often usually replace older connections of the same host. A connection can be dropped only when it is in
+// the older half of the list, that is, after enough newer connections have arrived. So even if many ranks have one
+// address in common (NAT), each of them has some time to send its request.
 func mostCrowded(list []*halfOpen) int {
 	older := list[:(len(list)+1)/2]
 	counts := make(map[host]int, len(older))

@@ -13,13 +13,12 @@
 //
 // # No thread of its own
 //
-// The package starts goroutines only to write a log line and to run a TLS handshake. Each of them ends
-// when this is done. Sockets are non-blocking, and the goroutine that polls the adapter does the work of
-// all connections. Posting a Send, Write or Read tries to write to the socket at once, and Progress of
-// [provider.Device] reads data that has arrived. Progress reads the most recently active sockets without
-// asking epoll, and reads the other sockets when epoll reports them. So a ping-pong over this package
-// makes no more system calls than a ping-pong over raw TCP. An idle caller sleeps on the epoll
-// descriptor.
+// The package starts goroutines only to write a log line and to run a TLS handshake. A goroutine ends when no line is
+// left to write, or when its handshake is over. Sockets are non-blocking, and the goroutine that polls the adapter
+// does the work of all connections. Posting a Send, Write or Read tries to write to the socket at once, and Progress
+// of [provider.Device] reads data that has arrived. Progress reads the most recently active sockets without asking
+// epoll, and reads the other sockets when epoll reports them. So a ping-pong over this package makes no more system
+// calls than a ping-pong over raw TCP. An idle caller sleeps on the epoll descriptor.
 //
 // # The path of a byte
 //
@@ -59,10 +58,10 @@
 //
 // In general, the passive side sends nothing before the active side's first FPDU. With revision 2 of MPA
 // the active side sends a zero-length RDMA Write or Read (the RTR of RFC 6581) as soon as it has the
-// reply. Therefore consumers do not notice this rule. With revision 1, messages of the passive consumer
-// wait until the active consumer has sent its first message. If a peer connects with revision 2 but without an RTR, as
-// the kernel's siw does, the passive side waits for [Config].Pause, in which the peer completes its
-// set-up. It then sends first, because the peer's consumer may be waiting.
+// reply. Therefore, with revision 2, consumers do not notice that the passive side has to wait. With revision 1,
+// messages of the passive consumer wait until the active consumer has sent its first message. If a peer connects with
+// revision 2 but without an RTR, as the kernel's siw does, the passive side waits for [Config].Pause, in which the
+// peer completes its set-up. It then sends first, because the peer's consumer may be waiting.
 //
 // # Strangers
 //
@@ -81,7 +80,7 @@
 // violation, and ends the connection. Other connections are not affected. This side then reads and
 // discards the bytes that the peer still sends, because otherwise TCP would reset the connection and the
 // Terminate would be lost. It discards at most 16 MiB for each socket, from at most 64 sockets at a
-// time. [Counters] counts all these cases.
+// time. [Counters] counts the dropped connections, the rejected requests and the Terminates.
 //
 // Unstable: any release may change this package, also after v1.
 package iwarp

@@ -22,7 +22,7 @@ type breach struct {
 	want   error
 }
 
-// meeting is a connection, and the regions that a breach can refer to.
+// meeting holds the regions that a breach can refer to.
 type meeting struct {
 	region  *verbs.MemoryRegion // peers have all rights
 	local   *verbs.MemoryRegion // peers have no rights
@@ -158,7 +158,7 @@ var queueBreaches = []breach{
 	{"18 no receive", many(message(1, nil), message(2, nil), message(3, nil)), ddp.ErrNoBuffer},
 }
 
-// meet opens the connection of a peer that is going to violate the protocol.
+// meet connects a scripted peer to an endpoint, and posts two receives of 100 bytes.
 func meet(t *testing.T) (*side, *meeting, *peer, *verbs.Endpoint) {
 	t.Helper()
 	s := newSide(t, iwarp.Config{}, roomBytes)

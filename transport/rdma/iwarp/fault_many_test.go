@@ -181,7 +181,8 @@ func TestPassiveSpeaksFirst(t *testing.T) {
 	require.Equal(t, 5, s.done(ep, 1).Length)
 }
 
-// TestSharedReceives has several connections consume receives of one shared receive queue.
+// TestSharedReceives has several connections consume receives of one shared receive queue. The test checks that each
+// message arrives in the receive that its completion names.
 func TestSharedReceives(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 4096)
 	srq, err := b.adapter.NewSharedReceiveQueue(verbs.SharedReceiveConfig{Domain: b.domain, MaxReceives: 16, MaxSegments: 1})

@@ -95,7 +95,8 @@ func TestFaultTruncated(t *testing.T) {
 	}
 }
 
-// TestArbitrarySegmentation sends messages of all kinds in pieces of random length.
+// TestArbitrarySegmentation sends Writes and Sends of several lengths in pieces of random length. The test checks that
+// all bytes arrive in their places.
 func TestArbitrarySegmentation(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	s := newSide(t, iwarp.Config{}, 400_000)
@@ -155,8 +156,8 @@ func TestSequenceNumbersWrap(t *testing.T) {
 	}
 }
 
-// TestFaultReadResponses tests fault 15 on the side that has posted the Read: Read Responses do not fit the
-// request.
+// TestFaultReadResponses tests fault 15 on the side that has posted the Read: Read Responses that do not fit the
+// request, and responses that fit although a Write arrives between them.
 func TestFaultReadResponses(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -66,8 +66,8 @@ func TestGuardedTakesOneSend(t *testing.T) {
 }
 
 // TestGuardedRefusesBeforeTheProof checks that a guarded endpoint ends the connection if the first message is one that
-// guardSend does not accept, for example a Write or a Read that is not empty, or a Send that invalidates an STag. The
-// message must not change memory.
+// guardSend does not accept, for example a Write or a Read that is not empty, a Send that is longer than its receive,
+// or a Send that invalidates an STag. The message must not change memory.
 func TestGuardedRefusesBeforeTheProof(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 4096)
 	l := s.listen()

@@ -28,12 +28,12 @@ func TestEpollFails(t *testing.T) {
 				require.NoError(t, x.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
 				b.done(y, id, a)
 			}
-			for i := range uint64(messages) { // then the socket is no longer in epoll
+			for i := range uint64(messages) { // after this loop the socket is no longer in epoll
 				send(i)
 			}
 			restore := iwarp.SpoilEpoll(s.devices[0])
 			t.Cleanup(restore)
-			for range quiet { // then the device adds the socket to epoll again
+			for range quiet { // in this loop the device tries to add the socket to epoll again
 				b.poll()
 			}
 			if c.repair {

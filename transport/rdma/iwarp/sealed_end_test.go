@@ -25,8 +25,8 @@ func firstFlight(t *testing.T) []byte {
 	return bytes.Clone(buf[:n])
 }
 
-// TestSealedAttemptsAreAbandoned checks that a rank of the job which abandons its attempt within the handshake of TLS
-// is no stranger: two ranks that connect to each other at the same time do that. Nothing is logged.
+// TestSealedAttemptsAreAbandoned checks that a rank of the job that abandons its attempt during the TLS handshake does
+// not count as a stranger, and that nothing is logged. A rank does so if its peer connects to it at the same time.
 func TestSealedAttemptsAreAbandoned(t *testing.T) {
 	for name, c := range map[string]struct{ answered, reset bool }{
 		"reset before the answer": {false, true}, "reset after the answer": {true, true},

@@ -74,8 +74,9 @@ func (f *files) close(n int) {
 }
 
 // besieged accepts connection requests with the password, and rejects all others. Meanwhile it opens and closes
-// files of its own. When it gets an order on its standard input, it opens as many files as the system permits.
-// besieged returns when its standard input ends.
+// files of its own. The order "all" on its standard input makes it open as many files as the system permits, and close
+// filesLast of them. The order "some" makes it close the rest of these files. besieged returns when its standard input
+// ends.
 func besieged() error {
 	limit := unix.Rlimit{Cur: filesMax, Max: filesMax}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A socket for loopback has a send buffer of a fixed size, because data in the kernel's large buffer leaves the
-// caches. A socket for another interface keeps the size that the kernel adapts to the network.
+// TestLoopbackSendBuffer checks that a socket for loopback gets a send buffer of a fixed size (see loopbackBuffer),
+// and that a socket for another address keeps the size that the kernel chooses.
 func TestLoopbackSendBuffer(t *testing.T) {
 	size := func(address string) int {
 		fd, err := newSocket(netip.MustParseAddr(address))

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// stall posts Sends of 1 MiB until the socket takes no more bytes, so that a Send is written only in part.
+// stall posts parts Sends of 1 MiB each. They exceed what the socket takes, so that a Send is written only in part.
 func stall(t *testing.T, s *side, ep *verbs.Endpoint, parts int) {
 	t.Helper()
 	r, err := s.domain.Register(pattern(1<<20, 1), verbs.AccessLocalWrite)

@@ -40,7 +40,8 @@ func TestPassiveIsSilentUntilTheFirstMessage(t *testing.T) {
 	require.Equal(t, verbs.StatusSuccess, s.done(ep, 2).Status)
 }
 
-// TestRTRs accepts a peer with each of the three kinds of RTR.
+// TestRTRs accepts a peer with each of the three kinds of RTR. It checks that the RTR establishes the connection and
+// takes no receive. In the last case, the endpoint itself sends a Read as the RTR.
 func TestRTRs(t *testing.T) {
 	for name, c := range map[string]struct {
 		rtr   mpa.RTR

@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// device is an open RDMA device. It is used under the lock of its adapter (provider.Adapter), which
-// Attributes, Sleep, Wake and registrations do not need.
+// device is an open RDMA device. It is used under the lock of its adapter (provider.Adapter). Attributes, Sleep, Wake
+// and registrations do not need the lock.
 type device struct {
 	// name is the device's name in the kernel.
 	name        string

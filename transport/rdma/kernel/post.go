@@ -15,9 +15,9 @@ var opcodes = [...]uverbs.Opcode{
 	provider.OpFetchAdd: uverbs.OpFetchAdd, provider.OpCompareSwap: uverbs.OpCompareSwap,
 }
 
-// RequestsPosted implements provider.QueuePair. It posts all waiting requests to the device, in
-// lists of at most postMost requests with one doorbell each. When a request cannot be posted, no later
-// request is posted, because the peer would get a message without the messages before it.
+// RequestsPosted implements provider.QueuePair. It posts all waiting requests to the device, in lists of at most
+// postMost requests, and rings the doorbell once for each list. When a request cannot be posted, no later request is
+// posted, because the peer would get a message without the messages before it.
 func (p *queuePair) RequestsPosted() {
 	d := p.device
 	for !p.failed && !p.ending && !p.isQuiet {

@@ -43,8 +43,8 @@ func (s *requests) post(n int) {
 	}
 }
 
-// picky is a queue pair that takes a given number of sends and then refuses one send. It would take the send after
-// that. picky counts the sends that it has taken. It refuses all receives, also as a shared receive queue.
+// picky is a queue pair that takes a given number of sends and then refuses one post. A later post of the same send
+// would succeed. picky counts the sends that it has taken. It refuses all receives, also as a shared receive queue.
 type picky struct {
 	pair
 	takes, posted int

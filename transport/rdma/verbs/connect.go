@@ -187,7 +187,7 @@ func (ep *Endpoint) end(e *Event) {
 	ep.report(e)
 }
 
-// lost moves the endpoint to StateError because the queue pair cannot be used any more.
+// lost moves the endpoint to StateError, because the adapter has failed or a completion queue of the endpoint is dead.
 func (ep *Endpoint) lost(err error) {
 	switch ep.state {
 	case StateError, StateFreed:

@@ -100,8 +100,8 @@ func TestConnectAgainNeedsReset(t *testing.T) {
 	p.Len(p.stage.pairs, 2, "a queue pair is used once")
 }
 
-// TestTimedOut checks the event of a connect that times out: EventTimedOut if the host has accepted the request,
-// and EventUnreachable otherwise.
+// TestTimedOut checks the event of a connect that times out: EventTimedOut if the host has received the request, and
+// EventUnreachable otherwise.
 func TestTimedOut(t *testing.T) {
 	for contacted, want := range map[bool]verbs.EventType{true: verbs.EventTimedOut, false: verbs.EventUnreachable} {
 		p := newPlay(t, nil)

@@ -27,8 +27,8 @@ func doze(a *verbs.Adapter, until time.Time) chan bool {
 	return result
 }
 
-// TestDozeSleepsInTheKernel checks that Arm of an attended adapter starts no goroutine that sleeps in the kernel, that
-// Doze sleeps there, and that an entry that another goroutine makes causes the call of ring, which ends the Doze.
+// TestDozeSleepsInTheKernel checks that Arm of an attended adapter starts no goroutine that sleeps in the kernel, and
+// that Doze sleeps there. An entry that another goroutine makes causes a call of ring, which ends the Doze.
 func TestDozeSleepsInTheKernel(t *testing.T) {
 	var p *play
 	p = dozers(t, func() { p.adapter.Rouse() })
@@ -70,9 +70,9 @@ func TestDozeOfABusyDevice(t *testing.T) {
 	p.True(p.adapter.Doze(time.Time{})) // a sleep would wait for a receiver of its deadline
 }
 
-// TestArmDuringADoze checks that a Doze calls Device.Idle again if a queue is armed during the Doze. The device may
-// have work since then that does not end its Sleep. The Doze continues if there is no work. Otherwise two goroutines
-// that arm the queue and sleep would wake each other for ever.
+// TestArmDuringADoze checks that a Doze calls Device.Idle again if a queue is armed during the Doze. Since the Arm,
+// the device may have work that does not end its Sleep. The Doze continues if there is no work. Otherwise two
+// goroutines that arm the queue and sleep would wake each other for ever.
 func TestArmDuringADoze(t *testing.T) {
 	p := dozers(t, func() {})
 	result := doze(p.adapter, time.Time{})

@@ -57,9 +57,9 @@ func TestMoreIsFlushed(t *testing.T) {
 	p.adapter.Begin()
 }
 
-// TestMoreFindsTheConnectionLost starts a request that is held back by a graceful Disconnect, and the provider
-// finds that the connection is lost. The test checks that the endpoint has the state and the single event of a
-// lost connection, and that it can be used again.
+// TestMoreFindsTheConnectionLost posts a request that FlagMore holds back. A graceful Disconnect starts the request,
+// and the provider then finds that the connection is lost. The test checks that the endpoint has the state and the
+// single event of a lost connection, and that it can be used again.
 func TestMoreFindsTheConnectionLost(t *testing.T) {
 	for want, ends := range map[verbs.EventType]func(u provider.Upcalls){
 		verbs.EventBroken:       func(u provider.Upcalls) { u.Broken(errors.New("reset")) },

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// stage is a provider that the test controls. It stores the work that is posted. The test makes the upcalls from
-// within Progress.
+// stage is a provider that the test controls. It stores the queue pairs and service points that are made, and the
+// shared receives that are posted. The test makes the upcalls from within Progress.
 type stage struct {
 	attributes verbs.Attributes
 	pairs      []*actor

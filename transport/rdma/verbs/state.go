@@ -38,8 +38,8 @@ const (
 	// StateError means that the queue pair is unusable, because a completion queue of the
 	// endpoint overflowed or the adapter failed. Only Query, Status and Free are possible.
 	StateError
-	// StateFreed follows Free or Adapter.Close. Every further call that returns an error, except
-	// Free, fails with ErrInvalidHandle.
+	// StateFreed follows Free or Adapter.Close. After that, every method with an error result, except Free, fails with
+	// ErrInvalidHandle.
 	StateFreed
 )
 

@@ -11,7 +11,7 @@ import (
 )
 
 // TestTally compares both loops with one that counts key by key. Some numbers of keys are multiples of 4, the number of
-// keys that both loops count at once, and others are not. The counters are not 0 before.
+// keys that both loops count at once, and others are not. Before the calls, the counters have different values.
 func TestTally(t *testing.T) {
 	random := rand.New(rand.NewPCG(19, 20))
 	for _, n := range []int{0, 1, 3, 4, 5, 63, 5000} {

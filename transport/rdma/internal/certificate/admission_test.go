@@ -51,7 +51,7 @@ func TestAdmissionsAreBounded(t *testing.T) {
 	require.Equal(t, certificate.AdmissionsKept, certificate.Remembered(s))
 }
 
-// FuzzAdmission checks that a side admits only the name that was made, however similar another name is.
+// FuzzAdmission checks that a side refuses every name except the one that was made. Upper and lower case do not matter.
 func FuzzAdmission(f *testing.F) {
 	s := sides(f, "secret", "job")
 	good := s.Active().ServerName
@@ -71,8 +71,8 @@ func FuzzAdmission(f *testing.F) {
 	})
 }
 
-// TestStrangersGetNoExchange checks that a listener that refuses a ClientHello has sent at most an alert, and so
-// has computed no key exchange.
+// TestStrangersGetNoExchange checks that a listener that refuses a ClientHello sends only an alert, and so has
+// computed no key exchange.
 func TestStrangersGetNoExchange(t *testing.T) {
 	own, guess := sides(t, "secret", "job"), sides(t, "guess", "job")
 	a, b := net.Pipe()

@@ -63,8 +63,8 @@ func TestOthersAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnAdmittedHelloIsNoCertificate checks that a client with an admitted name but without the certificate is
-// refused.
+// TestAnAdmittedHelloIsNoCertificate checks that a client with an admitted name is refused if it lacks the
+// certificate, the application protocol, or TLS 1.3.
 func TestAnAdmittedHelloIsNoCertificate(t *testing.T) {
 	own := sides(t, "secret", "job")
 	for name, change := range map[string]func(c *tls.Config){

@@ -303,7 +303,8 @@ func TestAbortWhileConnecting(t *testing.T) {
 	}
 }
 
-// TestSource checks that a connection's source address is in the network of its destination.
+// TestSource checks the source address of a connection: an address in the network of the destination, or else the
+// first address of the same kind.
 func TestSource(t *testing.T) {
 	for remote, want := range map[string][]byte{
 		"10.9.0.2:1":          {2, 0, 0, 0, 10, 9, 0, 1},

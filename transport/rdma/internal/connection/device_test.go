@@ -267,7 +267,8 @@ func TestDeviceRejects(t *testing.T) {
 	require.Error(t, a.err)
 }
 
-// TestDeviceGone accepts a request whose active side has gone.
+// TestDeviceGone accepts a request whose active side has gone. The test checks that the passive side gets an outcome:
+// the accept fails, or the connection ends.
 func TestDeviceGone(t *testing.T) {
 	active, passive := newHost(t), newHost(t)
 	s := passive.listen(active.addresses[0].Addr())

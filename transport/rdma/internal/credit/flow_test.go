@@ -11,7 +11,7 @@ import (
 
 // TestOneWayFlood sends 200,000 messages to a receiver that sends no messages. The receiver returns credit in
 // updates of a whole window, because it handles all frames in flight before it sends an update. The sequence numbers
-// and the counters of frames wrap around.
+// and the counters of frames wrap around. The test checks that all messages are delivered.
 func TestOneWayFlood(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{16, 16}, 0, 0, 0)
 	p.node[0].quota = 200_000

@@ -19,7 +19,7 @@ func limit(peers int) int {
 }
 
 // TestPoolStaysWithinItsBudget makes pools for various numbers of peers, and lets peers join, grow and
-// leave in random order.
+// leave in random order. The test checks that the receives of all peers together stay within the budget.
 func TestPoolStaysWithinItsBudget(t *testing.T) {
 	totals := []int{1, 2, 63, 999, 1000, 1001, 3000, 50_000}
 	if testing.Short() {

@@ -63,7 +63,7 @@ func (s *Subject) Memory(t *testing.T) {
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit))
 	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &old)) }()
 	if !b.is(uverbs.DriverSIW) {
-		return // with this driver, root may exceed the limit (CAP_IPC_LOCK)
+		return // with rxe, root may exceed the limit (CAP_IPC_LOCK)
 	}
 	_, err = b.domain.Memory(make([]byte, 1<<20), uverbs.AccessLocalWrite)
 	var locked *uverbs.MemlockError

@@ -90,8 +90,8 @@ func (s *Subject) Shared(t *testing.T) {
 // exchange posts Sends, Writes and Reads from a to z. RoCE and iWARP both have these requests.
 func (b *bench) exchange(a, z *Pair) {
 	b.Helper()
-	// The four Sends of this list have four, no, two segments and one segment. The third Send is inline. Only the last
-	// Send is signalled.
+	// The first Send of this list has four segments, the second none, the third two, and the fourth one. The third Send
+	// is inline. Only the last Send is signalled.
 	for i := range 4 {
 		b.receive(z, uint64(10+i), 4096+256*i, 256)
 	}

@@ -208,7 +208,7 @@ func (c *Context) Port(number int) (uverbs.PortAttributes, error) {
 }
 
 // OnDemand reports whether memory that was registered with uverbs.AccessOnDemand can be used for
-// all operations, except atomics, for which other registered memory can be used.
+// all operations except atomics. It does not say whether such memory can be used for atomics.
 func (c *Context) OnDemand() bool { return uverbs.OnDemand(int(c.object.commandFD)) }
 
 // EventFD returns a file descriptor that is readable while an event of the device is available.

@@ -145,7 +145,7 @@ func TestVersion(t *testing.T) {
 }
 
 // TestMemlock checks that an error names the limit of locked memory when this limit is the likely cause. It
-// checks registrations of memory and creations of queues.
+// checks a registration of memory and the creation of a queue pair.
 func TestMemlock(t *testing.T) {
 	f := newFakes(t)
 	var old unix.Rlimit

@@ -151,7 +151,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestSharedReceives checks a shared receive queue of several queue pairs.
+// TestSharedReceives checks a shared receive queue, and that a queue pair that uses it refuses receives of its own.
 func TestSharedReceives(t *testing.T) {
 	f := newFakes(t)
 	s, err := f.domain.NewSharedReceiveQueue(10, 2)

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// TestRefusals checks that a machine retries after a temporary refusal, and gives up the peer after any other
-// refusal, with the reason in the error.
+// TestRefusals checks that a machine retries after a temporary refusal. After any other refusal the machine is over,
+// with the reason in the error: the peer is given up, or has ended (Shutdown).
 func TestRefusals(t *testing.T) {
 	for r := negotiation.Version; r <= negotiation.BadLength; r++ {
 		m := machine(1)
@@ -71,7 +71,7 @@ func TestRetriesBackOffAndGiveUp(t *testing.T) {
 	require.Empty(t, m.Step(now, peering.Event{Kind: peering.Shutdown}, nil))
 }
 
-// TestJitterDiffers checks that two ranks with different random numbers do not retry at the same times.
+// TestJitterDiffers checks that machines with different random numbers rarely retry after the same pause.
 func TestJitterDiffers(t *testing.T) {
 	pauses := map[time.Duration]bool{}
 	for seed := range uint64(50) {

@@ -250,7 +250,8 @@ func TestEveryInterleaving(t *testing.T) {
 	}
 }
 
-// TestLongRandomRuns makes random runs that are longer than those of the search.
+// TestLongRandomRuns makes random runs that are longer than those of the search. It checks the same properties, in the
+// states of each run and, when faults stop, after its last state.
 func TestLongRandomRuns(t *testing.T) {
 	runs := uint64(1000)
 	if testing.Short() {

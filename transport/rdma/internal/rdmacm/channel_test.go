@@ -70,9 +70,9 @@ func TestEventsAreMatchedByUID(t *testing.T) {
 	require.True(t, u.closed)
 }
 
-// TestEventsOfDestroyed destroys IDs after the kernel has returned their events and before the channel has
-// processed them. The test checks that these events are ignored, and that a request to a destroyed listener is
-// destroyed.
+// TestEventsOfDestroyed destroys a listener after the kernel has returned an event of the listener and before the
+// channel has processed the event. The test checks that all events of the listener are ignored, and that the
+// request to the listener is destroyed.
 func TestEventsOfDestroyed(t *testing.T) {
 	u := newUcma()
 	c := rdmacm.New(u)

@@ -175,7 +175,8 @@ func TestRoCEPeer(t *testing.T) {
 	select {}
 }
 
-// TestRoCEForeign connects to a program of librdmacm, and rejects a connection request of such a program.
+// TestRoCEForeign connects to a program of librdmacm, and rejects a connection request of such a program. The test
+// checks that the connection is made and ends in order, and that the program reports the rejection.
 func TestRoCEForeign(t *testing.T) {
 	ip := device(t)
 	s := newSide(t)

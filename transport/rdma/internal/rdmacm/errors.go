@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Error is the error of a failed command. It wraps the kernel's errno, the error of an argument
-// that this package refuses or of an answer that it cannot read, or os.ErrClosed if the id was destroyed or the
-// channel was closed.
+// Error is the error of a failed command. It wraps one of four causes: the kernel's errno, the error of an
+// argument that this package refuses, the error of an answer that this package cannot read, or os.ErrClosed. The
+// cause is os.ErrClosed if the id was destroyed or the channel was closed.
 type Error struct {
 	// Op is the name of the command.
 	Op string

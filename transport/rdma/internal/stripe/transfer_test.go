@@ -363,7 +363,8 @@ func settles(t *testing.T, w *world) {
 	w.check(t)
 }
 
-// TestRandomInterleavings makes random runs with more parts, larger parts and more breaks.
+// TestRandomInterleavings makes random runs with more parts, larger parts and more breaks. It checks in each state
+// what must hold in every state (method check).
 func TestRandomInterleavings(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)

@@ -71,7 +71,7 @@ func TestTruncatedAnswers(t *testing.T) {
 
 type closer interface{ Close() error }
 
-// isRefusal reports whether an error says that an answer is wrong, or that memory cannot be mapped.
+// isRefusal reports whether an error is an Error that names the fake device and an operation.
 func isRefusal(err error) bool {
 	var e *Error
 	return asError(err, &e) && (e.Device == "fake0" && e.Op != "")

@@ -28,7 +28,7 @@ const (
 )
 
 // OnDemand reports whether memory that is registered with AccessOnDemand can be used for all
-// operations, except atomics, for which other registered memory can be used.
+// operations except atomics. It does not say whether such memory can be used for atomics.
 func (c *Context) OnDemand() bool { return onDemand(c.kernel) }
 
 // OnDemand does the same as Context.OnDemand for a device file that libibverbs has opened.

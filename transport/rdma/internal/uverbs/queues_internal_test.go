@@ -55,7 +55,7 @@ func TestSendQueueWraps(t *testing.T) {
 }
 
 // TestReceiveQueueWraps posts lists of receives of all lengths, to a queue pair and to a shared receive queue,
-// until the queue has wrapped around many times.
+// until the queue has wrapped around many times. The test checks that the device finds the receives in order.
 func TestReceiveQueueWraps(t *testing.T) {
 	for _, isShared := range []bool{false, true} {
 		eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
@@ -107,7 +107,7 @@ func TestReceiveQueueWraps(t *testing.T) {
 }
 
 // TestCompletions polls successful, failed and flushed completions until the queue has wrapped around many
-// times.
+// times. The test compares each polled completion with the one that the device has written.
 func TestCompletions(t *testing.T) {
 	statuses := map[string]map[uint32]Status{
 		"siw": {

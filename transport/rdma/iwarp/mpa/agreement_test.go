@@ -41,7 +41,7 @@ func TestRequestIsTheVectorOfTheRFC(t *testing.T) {
 	require.ErrorIs(t, err, mpa.ErrPrivateData)
 }
 
-// TestDepthsOfAllPairs checks RFC 6581 section 9.1 for every pair of small depths. The ORD of a side never
+// TestDepthsOfAllPairs checks RFC 6581 section 9.1 for all combinations of some depths. The ORD of a side never
 // exceeds the IRD of the other side. It is as large as the two depths permit.
 func TestDepthsOfAllPairs(t *testing.T) {
 	depths := []uint16{0, 1, 2, 3, 16, mpa.DepthMax}

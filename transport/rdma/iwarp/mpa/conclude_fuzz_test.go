@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// concludeSeeds are the flags, the revision and the private data of replies. There are accepted replies,
-// refused replies, and a reply for each error of Conclude.
+// concludeSeeds are the flags, the revision and the private data of replies. Some replies accept, some reject, and
+// some make Conclude return another error.
 var concludeSeeds = []string{
 	"50 02 0004 8010 8010", "50 02 0004 c010 8010", "50 02 0004 8001 4010", "50 02 0004 3fff 3fff",
 	"52 02 0004 8010 8010", "70 02 0004 8003 8004", "70 02 0008 8003 8004 6e6f7065", "d0 02 0004 8010 8010",

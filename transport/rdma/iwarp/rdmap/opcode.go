@@ -2,7 +2,7 @@ package rdmap
 
 import "github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 
-// Opcode is the kind of message (RFC 5040 section 4.3).
+// Opcode is the kind of message (RFC 5040 section 4.1).
 type Opcode uint8
 
 // The opcodes.
@@ -20,7 +20,7 @@ const (
 	opcodeMax = TerminateOpcode
 )
 
-// The untagged queues (RFC 5040 section 4.2). RFC 7306 adds a queue for the responses to atomics.
+// The untagged queues (RFC 5040 section 4.1). RFC 7306 adds a queue for the responses to atomics.
 const (
 	QueueSend      = 0
 	QueueRead      = 1

@@ -19,7 +19,7 @@ func unhex(tb testing.TB, s string) []byte {
 	return b
 }
 
-// messages is the table of RFC 5040 section 4.3.
+// messages is the table of RFC 5040 section 4.1.
 var messages = []struct {
 	opcode     rdmap.Opcode
 	control    byte

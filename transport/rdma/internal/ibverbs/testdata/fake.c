@@ -1,8 +1,9 @@
 /*
- * A libibverbs with one device, for tests: each send is a completion at once, with the
- * bytes of its segments summed up. Its structures are those of infiniband/verbs.h, as far
- * as they are used. FAKE_... in the environment make a call fail, and so does a macro:
- * NO_IOVA2 leaves out a function.
+ * A libibverbs with one device, for tests. Each posted request completes at once. Its
+ * completion contains the number of bytes in its segments, and values from the request.
+ * The structures are those of infiniband/verbs.h, as far as they are used. Environment
+ * variables FAKE_... change the results of functions; most of them make a function fail.
+ * The macro NO_IOVA2 leaves out the function ibv_reg_mr_iova2.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -64,7 +65,7 @@ static int complete(struct cq *cq, struct wc *c) {
 	return 0;
 }
 
-/* The bytes are checked by a sum: their positions count. */
+/* The result depends on the values of the bytes and on their order. */
 static uint32_t sum(struct sge *s, int n) {
 	uint32_t v = 0;
 	for (int i = 0; i < n; i++)
@@ -97,7 +98,7 @@ static int receives(struct cq *cq, uint32_t number, struct recv_wr *w, struct re
 		struct wc c = { .id = w->id, .opcode = 128, .qp = number, .src = w->count };
 		for (int i = 0; i < w->count; i++) c.length += w->list[i].length;
 		int e = complete(cq, &c);
-		if (e) { *bad = w; return -e; } /* some providers answer so */
+		if (e) { *bad = w; return -e; } /* some providers return a negative errno */
 	}
 	return 0;
 }
@@ -166,7 +167,7 @@ __attribute__((unused)) static struct mr *reg(struct pd *pd, void *addr, size_t 
 #ifndef NO_IOVA2
 struct mr *ibv_reg_mr_iova2(struct pd *pd, void *addr, size_t n, uint64_t iova, unsigned access) { return reg(pd, addr, n, iova, access); }
 #endif
-static int gone; /* the device was removed, which the library lets destroy or not */
+static int gone; /* true if the library cannot destroy an object of a removed device */
 __attribute__((constructor)) static void begin(void) { gone = !getenv("RDMAV_ALLOW_DISASSOC_DESTROY"); }
 int ibv_dereg_mr(struct mr *m) {
 	if (fails("FAKE_DEREG")) return EBUSY;
@@ -213,7 +214,7 @@ int ibv_modify_qp(struct qp *q, char *a, int mask) {
 	if (mask == 1 && state == 6 && write(now.write, &e, sizeof e) != sizeof e) return errno;
 	struct event p = { .element.port = a[129], .kind = 10 };
 	if (mask & 1 << 5 && write(now.write, &p, sizeof p) != sizeof p) return errno;
-	if (mask & 1 << 20) { /* all of it is a completion, for the test to see */
+	if (mask & 1 << 20) { /* a completion reports the sum of all attributes to the test */
 		struct wc c = { .id = sum(&(struct sge){ .addr = (uintptr_t)a, .length = 144 }, 1), .qp = 1 };
 		return complete(q->send, &c);
 	}
