@@ -157,7 +157,8 @@ func TestAFileThatAnEarlierJobLeftIsReplaced(t *testing.T) {
 	// Rank 2 is missing, so this job ends with an error and removes its file. A killed job would leave its
 	// file. The test writes such a file below.
 	of := mpirun(dir, 3)
-	h := startTogether(t, 2, func(rank int) []string { return append(of(rank), bootstrap.EnvAnswer+"=300ms") }, nil)
+	// The time is long, so that rank 1 has connected.
+	h := startTogether(t, 2, func(rank int) []string { return append(of(rank), bootstrap.EnvAnswer+"=3s") }, nil)
 	for rank := range 2 {
 		require.Contains(t, h.said[rank].Err, "rank 2 of 3 did not connect to rank 0 in time")
 		require.Contains(t, h.said[rank].Err, "mpirun of Open MPI has started")

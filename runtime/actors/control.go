@@ -64,6 +64,9 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 		number, h.Sender = codec.NumberWatch, m.Watcher
 	case *actor.Unwatch:
 		r.s.unwatchOwn(key, m.Watcher)
+		if r.s.watcherOf(key, m.Watcher.Id) != nil {
+			return // a later actor with the watcher's name watches; the other rank cannot tell the two apart
+		}
 		number, h.Sender = codec.NumberUnwatch, m.Watcher
 	case *actor.Terminated:
 		r.s.unwatchedBy(key.rank, m.Who.Id, pid)
@@ -78,15 +81,15 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 	// system messages would have no effect and are discarded.
 	switch err := r.control(codec.KindSystem, number, &h, body); {
 	case err == nil && number == codec.NumberUnwatch:
-		// Perhaps a later actor with the name of the watcher has begun its own watch before the Unwatch was sent. The
-		// Unwatch has ended this watch at the other rank, so a new Watch is sent.
+		// Perhaps a later actor with the name of the watcher has begun its own watch just before the Unwatch was sent.
+		// The Unwatch has ended this watch at the other rank, so a new Watch is sent.
 		if later := r.s.watcherOf(key, h.Sender.Id); later != nil {
 			_ = r.control(codec.KindSystem, codec.NumberWatch, &codec.Head{Name: name, Sender: later}, nil)
 		}
 	case err == nil:
 	case number == codec.NumberStop:
 		r.s.deadLetter(pid, message, err)
-	case number == codec.NumberWatch && r.s.unwatch(key.rank, h.Sender.Id, key.id):
+	case number == codec.NumberWatch && r.s.unwatch(key.rank, h.Sender.Id, key.id) != nil:
 		r.s.tellSystem(h.Sender, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
 	}
 }

@@ -209,7 +209,7 @@ func (p *inbound) handIn(a *arrival) (woke bool) {
 		}
 		return process != nil
 	case l.system:
-		if l.message = p.system(a); l.message == nil {
+		if l.message, box = p.system(a, box); l.message == nil {
 			return false
 		}
 	default:
@@ -286,22 +286,30 @@ func (p *inbound) decode(a *arrival, r *arrivalDetails) (err error) {
 }
 
 // system returns the system message of an arrival, and records the start or end of a watch. It returns nil
-// for a Terminated whose watch has ended.
-func (p *inbound) system(a *arrival) any {
+// for a Terminated whose watch has ended. box is the mailbox that lookUp has found for the arrival, or nil. system
+// returns the mailbox that gets the message. It is another one if a later actor with the name of the addressee has begun
+// the watch since lookUp: the watch is removed now, so no other Terminated comes for it.
+func (p *inbound) system(a *arrival, box *mailbox) (message any, to *mailbox) {
 	switch a.number {
 	case codec.NumberWatch:
 		p.s.watchedBy(int(a.source), a.id(), a.sender)
-		return &actor.Watch{Watcher: a.sender}
+		return &actor.Watch{Watcher: a.sender}, box
 	case codec.NumberUnwatch:
 		p.s.unwatchedBy(int(a.source), a.id(), a.sender)
-		return &actor.Unwatch{Watcher: a.sender}
+		return &actor.Unwatch{Watcher: a.sender}, box
 	case codec.NumberTerminated:
-		if !p.s.unwatch(int(a.source), a.id(), a.sender.Id) {
-			return nil
+		watcher := p.s.unwatch(int(a.source), a.id(), a.sender.Id)
+		if watcher == nil {
+			return nil, nil
 		}
-		return &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.details.bytes[0])}
+		if box != nil && box.pid != watcher {
+			if later, ok := p.s.boxes.Load(a.id()); ok {
+				box = later.(*mailbox)
+			}
+		}
+		return &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.details.bytes[0])}, box
 	default: // codec.NumberStop
-		return &actor.Stop{}
+		return &actor.Stop{}, box
 	}
 }
 
@@ -344,7 +352,7 @@ func (p *inbound) reject(a *arrival, why error) {
 	case a.kind == arrivalSystem && a.number == codec.NumberTerminated:
 		// The watcher has ended without an Unwatch, for example a future. If a later actor with its name has appeared
 		// meanwhile and has begun the same watch, it gets the Terminated.
-		if p.s.unwatch(int(a.source), a.id(), a.sender.Id) {
+		if p.s.unwatch(int(a.source), a.id(), a.sender.Id) != nil {
 			p.s.tellSystem(pid, &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.details.bytes[0])})
 		}
 		return

@@ -35,14 +35,14 @@ func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	return true
 }
 
-// unwatch removes a watch of an actor of this rank. If the watcher has already got its Terminated or
-// has ended the watch, there is no such watch, and unwatch returns false.
-func (s *System) unwatch(rank int, watcher, who string) bool {
+// unwatch removes a watch of an actor of this rank, and returns the watcher. If the watcher has already got its
+// Terminated or has ended the watch, there is no such watch, and unwatch returns nil.
+func (s *System) unwatch(rank int, watcher, who string) *actor.PID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.watches[rank][watcher][who]
+	w := s.watches[rank][watcher][who]
 	s.dropWatch(rank, watcher, who)
-	return ok
+	return w.watcher
 }
 
 // dropWatch removes a watch, if there is one. The caller holds s.mu.

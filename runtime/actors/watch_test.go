@@ -307,10 +307,10 @@ func TestWatchOfALaterActor(t *testing.T) {
 	const watched, rounds = 1000, 30
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
-		for range rounds {
+		for round := range rounds {
 			var there []*actor.PID
-			for i := range watched {
-				pid, err := all[1].Spawn(idle(), fmt.Sprint("w", i))
+			for i := range watched { // the names differ, because a Terminated names its actor by the name alone
+				pid, err := all[1].Spawn(idle(), fmt.Sprint("w", round, "-", i))
 				require.NoError(t, err)
 				there = append(there, s.PID(1, pid.Id))
 			}

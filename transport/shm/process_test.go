@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	goruntime "runtime"
 	"strconv"
 	"testing"
 
@@ -109,7 +110,8 @@ func play(scene string) error {
 	return tr.Close()
 }
 
-// pin binds the calling thread, and the threads that it creates later, to one processor.
+// pin binds the calling goroutine to its thread, and this thread and the threads that it creates later to one
+// processor.
 func pin(rank int) {
 	var all, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &all) != nil || all.Count() < 2 {
@@ -126,6 +128,7 @@ func pin(rank int) {
 		}
 		n--
 	}
+	goruntime.LockOSThread()
 	_ = unix.SchedSetaffinity(0, &one)
 }
 
