@@ -96,8 +96,8 @@ func exported(t *testing.T, dir string) string {
 	return strings.Join(all, "\n") + "\n"
 }
 
-// documented parses a package for linux/amd64 and returns its documentation. The files are parsed
-// without the comments of declarations.
+// documented parses the files that a package has for linux/amd64, without their comments, and returns the
+// declarations of the package as package go/doc arranges them.
 func documented(t *testing.T, dir string) (*token.FileSet, *doc.Package) {
 	t.Helper()
 	context := build.Default

@@ -138,9 +138,8 @@ func TestBehavioursByWay(t *testing.T) {
 }
 
 // stringsOfTests returns a function that reports whether a text is a string in a test or in
-// internal/simulate. The function also accepts such a string if a space and auto or rdma follow the string,
-// with or without a comma before the space. The reason is that some tests append the name of the transport
-// to the name of a subtest.
+// internal/simulate. The function also accepts a text that consists of such a string, an optional comma, a space, and
+// auto or rdma, because some tests append the name of the transport to the name of a subtest.
 func stringsOfTests(t *testing.T) func(text string) bool {
 	t.Helper()
 	all := map[string]bool{}

@@ -67,7 +67,7 @@ func (s *source) imported(t *testing.T) []string {
 	return all
 }
 
-// walk calls visit with every file of the tree.
+// walk calls visit with every regular file of the tree, except those in .git and bin.
 func walk(t *testing.T, visit func(name string)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {

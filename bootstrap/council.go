@@ -116,7 +116,8 @@ func (c *Council) overloads(rank int, p *poll) bool {
 
 // take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil. It
 // ignores votes of ranks that have already voted, have ended or have left the job. If votes are beyond
-// loadLimit, take counts the other votes and returns an error that names the rank of the last vote beyond it.
+// loadLimit, take counts the other votes and returns an error that names the rank of the last vote beyond
+// the limit.
 func (c *Council) take(p *poll) (*Decision, error) {
 	key := p.key()
 	k := c.rounds[key]

@@ -50,7 +50,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 	}
 }
 
-// rejoin lets all ranks enter the next generation, except the rank that the argument but names.
+// rejoin lets all ranks enter the next generation, except the rank whose number is the argument but.
 func (w *world) rejoin(t *testing.T, but, generation int) {
 	t.Helper()
 	for rank, s := range w.sessions {

@@ -94,7 +94,8 @@ func waitOf(ranks []int, line string, among []bool) string {
 	}
 }
 
-// culprits returns texts that say what the first culpritsMax of the awaited ranks do that do not wait.
+// culprits returns a text for each awaited rank that does not wait itself, but at most culpritsMax texts. The text
+// says what the rank does.
 func culprits(list []Doing, awaited []bool) []string {
 	var parts []string
 	for _, d := range list {

@@ -109,9 +109,9 @@ func newBuffers(size int) *buffers {
 
 var plus = collectives.Func(add, true)
 
-// A nonblocking operation reuses the internal memory of the previous operation. The test checks that
-// an operation allocates on average less than an eighth of the length of its buffer, and in few pieces: the
-// request, its context.Context and the handover to another goroutine.
+// A nonblocking operation reuses the internal memory of the previous operation. The test checks that, on average, two
+// ranks together allocate at most an eighth of the length of a buffer per operation. Each rank makes at most 15
+// allocations, for the request, its context.Context and the handover to another goroutine.
 func TestNonblockingOperationsKeepMemory(t *testing.T) {
 	const n, runs, pieces = 64 << 10, 200, 15
 	world(t, 2, func(c *runtime.Comm) error {

@@ -11,8 +11,8 @@ import (
 // AllToAllV copies sendCounts[j] elements at send[sendDispls[j]:] of member i to recv[recvDispls[i]:]
 // of member j, for all i and j. recvCounts[i] of member j must equal sendCounts[j] of member i. If
 // sendDispls or recvDispls is nil, the blocks of that buffer follow each other in the order of the
-// ranks. Blocks of send may share elements. send and recv may be the same slice: if the algorithm needs
-// two slices, AllToAllV then sends from a copy. IAllToAllV and AllToAllVInit read the counts and
+// ranks. Blocks of send may share elements. send and recv may be the same slice. If they are, and the algorithm
+// needs two slices, AllToAllV sends from a copy. IAllToAllV and AllToAllVInit read the counts and
 // displacements before they return, so that the caller may change these slices afterwards.
 func AllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
 	return allToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).wait()

@@ -49,8 +49,9 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// The collectives on a communicator do not receive the user's messages. They share neither messages
-// nor memory with the collectives on a Dup or on the parts of a Split.
+// A receive of the program, from any source and with any tag, gets no message of the collectives on its communicator.
+// Collectives on the communicator, on its Dup and on the parts of its Split, called in turn, give right results.
+// A barrier on a closed communicator returns ErrCommClosed.
 func TestCommunicatorsAreSeparate(t *testing.T) {
 	world(t, 6, func(c *runtime.Comm) error {
 		pending := runtime.Irecv(c, make([]int, 1), runtime.AnySource, runtime.AnyTag)

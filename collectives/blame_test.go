@@ -9,9 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives"
 )
 
-// If all other ranks have made their calls before, every rank blames the rank whose call differs from all other calls.
-// A rank does so even if it has exchanged no message with that rank. If there are only two ranks, both blame the lower
-// one.
+// One rank makes another call than all other ranks, after their calls have begun. Every rank blames this rank, even a
+// rank that has exchanged no message with it. If there are only two ranks, both blame the lower one.
 func TestMismatchIsBlamedOnTheOneThatDiffers(t *testing.T) {
 	for name, tc := range map[string]struct{ odd, rest step }{
 		"operations":    {collectives.Barrier, sumOf(1)},

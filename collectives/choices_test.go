@@ -11,7 +11,7 @@ import (
 )
 
 // If GORUN_EXPLAIN is 1, Choices returns the algorithms that were chosen on all communicators of the
-// World. The list has one line for each rule of the choice. Otherwise Choices returns nothing.
+// World. The list has one line for each rule that operations have used. Otherwise Choices returns nothing.
 func TestChoices(t *testing.T) {
 	for _, asked := range []string{"1", ""} {
 		t.Setenv("GORUN_EXPLAIN", asked)
@@ -41,8 +41,8 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// If GORUN_EXPLAIN is 1 and the communicator of the World, which keeps the choices, is broken, the operations on a
-// communicator that was not used before succeed.
+// If GORUN_EXPLAIN is 1 and the communicator of the World, which keeps the choices, is broken, operations on other
+// communicators succeed, whether these were used before the break or not.
 func TestChoicesWithoutTheWorld(t *testing.T) {
 	t.Setenv("GORUN_EXPLAIN", "1")
 	world(t, 2, func(c *runtime.Comm) error {

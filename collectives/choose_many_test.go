@@ -31,7 +31,7 @@ func TestRootOfManyRanks(t *testing.T) {
 }
 
 // Up to four ranks that are each on a node of its own use the algorithms in which a rank waits least often,
-// because such ranks may share processors. Two ranks meet in a barrier by one message each way at the same time.
+// because such ranks may share processors. In a barrier of two ranks, both send a message at the same time.
 func TestFewDistantRanks(t *testing.T) {
 	const long = 64 << 10
 	for _, row := range []struct {

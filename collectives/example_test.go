@@ -254,7 +254,7 @@ func ExampleIBcast() {
 	// <nil>
 }
 
-// A reduction progresses while the rank exchanges messages with its neighbours. The rank then waits
+// A reduction progresses while the rank exchanges messages with its neighbors. The rank then waits
 // for all requests together.
 func ExampleIAllReduce() {
 	err := runtime.Local(3, func(w *runtime.World) error {

@@ -84,7 +84,7 @@ func Memories(c *runtime.Comm) ([]*runtime.Shared, error) {
 	return g.memories.all, nil
 }
 
-// Choices returns the lines that GORUN_EXPLAIN prints about the operations of a World.
+// Choices returns the lines that gorun -explain prints about the operations of a World.
 func Choices(c *runtime.Comm) ([]string, error) {
 	l, err := choicesOf(c)
 	if l == nil {

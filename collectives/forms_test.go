@@ -140,8 +140,8 @@ func forms(c *runtime.Comm, n, root int) error {
 }
 
 // Every operation, in its three forms and in place, gives the same result as a serial loop. The
-// test uses every root, buffers of 0 elements, buffers with fewer and with more elements than ranks,
-// shared memory, and messages. It checks what MPICH's tests coll/redscat.c, coll/red_scat_block2.c,
+// test uses every root (in the blocking form), buffers of 0 elements, buffers with fewer and with more elements than
+// ranks, shared memory, and messages. It checks what MPICH's tests coll/redscat.c, coll/red_scat_block2.c,
 // coll/scantst.c, coll/exscan.c, coll/gatherv.c, coll/scatterv.c, coll/allgatherv2.c, coll/alltoallv.c and
 // coll/nonblocking2.c check.
 func TestForms(t *testing.T) {

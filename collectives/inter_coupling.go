@@ -171,8 +171,8 @@ func (c *coupling) underWay() bool { return atomic.LoadUint32(&c.busy) != 0 }
 func (c *coupling) latest() uint64 { return c.blocking.highest() }
 
 // compare implements watched. It asks the ranks that the method partners returns for their calls. Each of
-// them answers with a call whose number is equal modulo labelNumbers. If the numbers in the word What are
-// equal, too, and the calls differ, compare breaks the Intercomm.
+// them answers with a call whose number equals that of this rank's call modulo labelNumbers. If the numbers in the
+// word What are equal, too, the calls differ, and this rank has begun no later call, compare breaks the Intercomm.
 func (c *coupling) compare(number uint64) {
 	low := number % labelNumbers
 	mine, known := c.blocking.of(low)

@@ -65,8 +65,8 @@ func interExchange(sizes [2]int) interStep {
 
 func interBarrier(s *side) error { return collectives.InterBarrier(s.Intercomm) }
 
-// interAfterNothing runs a step after a broadcast in which this rank passes ProcNull as the root,
-// as do all ranks of its group.
+// interAfterNothing runs a step after a broadcast in which this rank passes ProcNull as the root, and so sends and
+// receives nothing.
 func interAfterNothing(step interStep) interStep {
 	return func(s *side) error {
 		if err := collectives.InterBcast(s.Intercomm, []int{1}, runtime.ProcNull); err != nil {
@@ -76,8 +76,8 @@ func interAfterNothing(step interStep) interStep {
 	}
 }
 
-// If ranks of two groups, or of one group, call different operations, they get errors that name
-// both calls and both source lines, and no rank waits forever.
+// If ranks of two groups, or of one group, call different operations, some ranks get a MismatchError that names both
+// calls and both source lines. The other ranks get ErrCommBroken with its text. No rank waits for ever.
 func TestInterMismatch(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -33,7 +33,7 @@ func newSide(t *testing.T, w *runtime.World, sizes [2]int) (*side, error) {
 	return &side{inter, group, sizes[group], sizes[1-group], t}, errors.Join(err, c.Close())
 }
 
-// eachInter runs a test with two groups of several sizes, over each transport.
+// eachInter runs a test with two groups of several sizes over shm, and with groups of 3 and 2 ranks over rdma.
 func eachInter(t *testing.T, test func(s *side)) {
 	t.Helper()
 	for _, sizes := range [][2]int{{1, 1}, {1, 3}, {3, 2}, {2, 4}} {
@@ -283,8 +283,8 @@ func TestInterAllToAll(t *testing.T) {
 	})
 }
 
-// Wrong arguments are refused and leave the Intercomm usable. Lengths that differ between the
-// members break it.
+// Wrong arguments are refused and leave the Intercomm usable. A broadcast whose length differs between
+// the groups breaks the Intercomm.
 func TestInterArguments(t *testing.T) {
 	eachInter(t, func(s *side) {
 		var none *runtime.Intercomm

@@ -117,8 +117,8 @@ func TestEdgesOfNumbers(t *testing.T) {
 	}
 }
 
-// A Func combines arrays element by element. MinLoc and MaxLoc return their names, and report that they
-// commute.
+// A Func that adds arrays element by element works in a Scan. The texts of MinLoc and MaxLoc contain their
+// names, and MaxLoc reports that it commutes.
 func TestOperatorsOfArrays(t *testing.T) {
 	type vector [3]float32
 	plus := collectives.Func(func(a, b vector) vector { return vector{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }, true)

@@ -121,7 +121,7 @@ func lossOf(err error, rank int) bool {
 }
 
 // Timing decides which members detect the loss of a rank, and which are notified of the broken
-// communicator. All members get both errors. Every later operation returns both errors, too.
+// communicator. All members get both errors. A second call of the operation returns both errors, too.
 func TestLossIsTheSameForEveryMember(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -52,8 +52,9 @@ func (g *group) Doing() string {
 }
 
 // explain returns the error of an operation that ended with err. If members called different
-// operations, the result is a MismatchError that names both calls; otherwise the result is err. mine
-// records this rank's calls of the same kind. started is 0 for blocking and subjectStarted for nonblocking operations.
+// operations, the result is a MismatchError that names both calls; otherwise the result is err. If the operation is
+// blocking, mine records this rank's blocking calls, and started is 0. If it is nonblocking, mine records this rank's
+// nonblocking calls, and started is subjectStarted.
 func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64) error {
 	var shared *node.MismatchError
 	var met *runtime.LabelError
@@ -146,8 +147,8 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 	return e
 }
 
-// leftovers returns an error if the calls that this member and its neighbours on the node have recorded in
-// shared memory differ. It also returns an error if a message was not received, and the label (label.go)
+// leftovers compares the calls that members of this node have recorded in shared memory (see node.Group.Agree), and
+// returns an error if they differ. It also returns an error if a message was not received, and the label (label.go)
 // of the message differs from the label of this member's call of the same number. For example, two members
 // may both call a broadcast as root; neither waits for the other. When leftovers is called, the other members
 // must have made all their calls.

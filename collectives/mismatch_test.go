@@ -112,7 +112,7 @@ func both(first, second step) step {
 
 // If ranks call different operations, on one node or between nodes, some ranks get errors that name
 // both calls and both source lines. The other ranks get ErrCommBroken, whose cause is one of these
-// errors. Rank 0 calls the odd operation, after some operations that match.
+// errors. Rank 0 calls the odd operation, after up to two rounds of operations that match.
 func TestMismatchedCalls(t *testing.T) {
 	for _, tc := range []struct {
 		name      string

@@ -147,7 +147,7 @@ func reduceScatterSegments(_ *group, n *node.Group, c *message.Call) error {
 	return n.ReduceScatterSegments(c.Send, c.Recv, c.SendParts, c.Reduction)
 }
 
-// paired returns the field run of an algorithm of package message for two ranks, which sends one message. If
+// paired returns the field run of an algorithm of package message that sends one message between two ranks. If
 // the transport supports it, the sender and the receiver copy the message at the same time.
 func paired(run func(p message.Peer, c *message.Call) error) func(*group, *node.Group, *message.Call) error {
 	return func(g *group, _ *node.Group, c *message.Call) error { return run(&g.peer, c) }
@@ -247,7 +247,7 @@ func (g *group) runUser(k *call) error {
 	return guard(func() error { return g.run(k) }, func(why error) { _ = g.end(k, why) })
 }
 
-// errOperator breaks a communicator if the user's operator has panicked.
+// errOperator is the error with which an operation ends, and breaks the communicator, if the user's operator panics.
 var errOperator = errors.New("the operator panicked")
 
 // guard calls run, which executes an operation. If the user's operator panics, guard calls abandon with

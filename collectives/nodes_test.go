@@ -44,8 +44,8 @@ func operateOnNodes(w *runtime.World) error {
 	return nil
 }
 
-// In a job on two nodes, operations on a communicator whose members are all on one node use the shared
-// memory of this node. Operations on the World's communicator use messages between the nodes.
+// In a job on two nodes, operations give right results on the World's communicator, and on a communicator whose
+// members are all on one node. Explain reports several nodes for the former and one node for the latter.
 func TestSeveralNodes(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

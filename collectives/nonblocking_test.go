@@ -194,8 +194,8 @@ func TestCancelOfANonblockingOperationBreaksTheCommunicator(t *testing.T) {
 }
 
 // The first blocking AllToAll of long blocks determines whether members can read each other's
-// memory. Nonblocking operations choose their algorithms meanwhile, and the race detector checks
-// that there is no data race.
+// memory. Nonblocking operations are in progress meanwhile, and the race detector checks that there is no
+// data race.
 func TestUnreadableMemoryIsFoundBesideNonblocking(t *testing.T) {
 	t.Setenv("GORUN_CMA", "0")
 	world(t, 2, func(c *runtime.Comm) error {

@@ -73,7 +73,7 @@ func smallest(a, b place) place {
 }
 
 // User-defined operators find an extreme and its rank, with any root. If several ranks have the
-// extreme, they find the lowest of these ranks (MPICH's coll/coll12.c).
+// extreme, the result has the lowest of these ranks (MPICH's coll/coll12.c).
 func TestPlacesOfExtremes(t *testing.T) {
 	const n = 300
 	value := func(rank, i int) float64 { return float64((rank*5 + i*i) % 4) } // with equal values at several ranks

@@ -16,8 +16,8 @@ import (
 // pairs asks for the algorithms that send one message between two ranks.
 const pairs = "bcast=node-pair,gather=node-pair"
 
-// The algorithms of one message between two ranks give the results of the loops over the ranks, with both roots and
-// several lengths.
+// The algorithms that send one message between two ranks give the same results as loops over the ranks, with both
+// roots and several lengths.
 func TestPair(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		if err := collectives.Override(c, pairs); err != nil {
@@ -41,8 +41,8 @@ func TestPair(t *testing.T) {
 }
 
 // If two ranks make different calls, at least one of them gets a MismatchError. The other one gets a MismatchError or
-// the error of a broken communicator. A short message, whose sender does not wait for its receiver, is not left for a
-// later call.
+// the error of a broken communicator. Both get the error from this call, even if one sends a short message, for which
+// it need not wait for the receiver.
 func TestPairMismatch(t *testing.T) {
 	for name, calls := range map[string][2]func(c *runtime.Comm) error{
 		"long": {
@@ -77,7 +77,8 @@ func TestPairMismatch(t *testing.T) {
 	}
 }
 
-// Two ranks broadcast and gather up to 512 KiB through shared memory, and longer buffers by one message.
+// Two ranks that have a processor each broadcast and gather up to 512 KiB through shared memory, and longer buffers by
+// one message.
 func TestPairMin(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		for _, op := range []string{"bcast", "gather"} {

@@ -62,8 +62,8 @@ func TestRefusedBlocks(t *testing.T) {
 	})
 }
 
-// startedTwice starts a persistent operation with wrong arguments, and returns the error of its
-// second start, because every start must fail.
+// startedTwice starts a persistent operation with wrong arguments three times. Wait must return an error after each
+// start. startedTwice returns the error after the third start, or nil if Wait returned none after an earlier start.
 func startedTwice(p *runtime.Persistent) error {
 	for range 2 {
 		if err := p.Start(); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// If a message has another length than all members agreed on, the receiver gets an error that names
-// both lengths, even if the label of the message belongs to the same call.
+// If a message with the right label is longer than the receiver expects, the receiver gets a TruncatedError. If the
+// message is shorter, the receiver gets ErrLength with both lengths.
 func TestMessagesOfAnotherLength(t *testing.T) {
 	const want = 4
 	for name, meet := range map[string]func(p *peer, out, in []byte) error{
@@ -51,7 +51,7 @@ func TestMessagesOfAnotherLength(t *testing.T) {
 	}
 }
 
-// With GORUN_CMA=0 the collectives do not read the memory of other processes either.
+// If GORUN_CMA is 0 or false, reader returns nil: the collectives do not read the memory of other processes.
 func TestReaderIsForbidden(t *testing.T) {
 	for value, allowed := range map[string]bool{"0": false, "false": false, "1": true, "": true} {
 		t.Setenv("GORUN_CMA", value)

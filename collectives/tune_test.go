@@ -132,8 +132,8 @@ func TestTuneBesideAStartedOperation(t *testing.T) {
 	})
 }
 
-// Any goroutine may call Explain and Choice, also while another goroutine is in the first operations, which find out
-// where the members are and which copies are faster, or in Tune. The race detector would report a race.
+// Any goroutine may call Explain and Choice while another goroutine is in Tune, or in the first operations. In these
+// operations the members find out where they are and which copies are faster. The race detector would report a race.
 func TestExplainBesideOperations(t *testing.T) {
 	table := parsed(t, "bcast * * * chain")
 	for _, size := range []int{2, 4} {

@@ -34,8 +34,8 @@ func unmatched(t *testing.T, size int, step func(c *runtime.Comm) error) {
 	}
 }
 
-// A call with no element at one member does not match a call with elements at the others. The call of the others is not
-// matched with a later call of that member either.
+// If one member calls an operation with no element, and the others call it with elements, the calls do not match. The
+// calls of the others do not match a later call of that member, either.
 func TestNoElementsAtOneMember(t *testing.T) {
 	unmatched(t, 3, func(c *runtime.Comm) error {
 		b, errs := make([]int, 4), []error{}

@@ -96,7 +96,7 @@ func (g *group) latest() uint64 { return g.blocking.highest() }
 // compare asks the members from which this rank waits to receive messages, and the next rank, for their calls.
 // If the calls of one of them differ from this rank's calls, compare breaks the communicator. If every rank
 // asks its next rank, any difference is found: if the calls of two members differ, then the calls of two
-// neighbours in the ring of all ranks differ, too.
+// neighbors in the ring of all ranks differ, too.
 func (g *group) compare(number uint64) {
 	g.compareWith(&g.blocking, 0, func() bool { return g.blocking.highest() == number })
 }

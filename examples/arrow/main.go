@@ -1,7 +1,7 @@
-// Command arrow builds a record batch of Apache Arrow at rank 0. Every rank reads the batch and passes it on
-// to the next rank. Package arena allocates Arrow's memory in a rank's arena, which all ranks of the node can
-// read. For this reason, rank 0 sends to a rank of its node only the offset of the memory, and the batch is not
-// copied. A rank that has received the batch in this way copies it to its own arena before it sends it on,
+// Command arrow builds a record batch of Apache Arrow at rank 0, which sends it to rank 1. Each further rank reads the
+// batch and passes it on to the next rank. Package arena allocates Arrow's memory in a rank's arena, which all ranks of
+// the node can read. For this reason, rank 0 sends to a rank of its node only the offset of the memory, and the batch
+// is not copied. A rank that has received the batch in this way copies it to its own arena before it sends it on,
 // because the memory belongs to another rank.
 //
 //	gorun -np 2 . -mib 64
@@ -31,8 +31,8 @@ var schema = arrow.NewSchema([]arrow.Field{
 	{Name: "value", Type: arrow.PrimitiveTypes.Float64},
 }, nil)
 
-// run makes the batch at rank 0, and receives it at other ranks. Every rank adds up the values of the batch
-// and passes the batch on.
+// run makes the batch at rank 0, and receives it at the other ranks, which print a sum over its rows. Each rank
+// sends the batch to the next rank.
 func run(w *runtime.World, mib int) error {
 	a, c := arena.New(w), w.Comm()
 	if c.Rank() == 0 {

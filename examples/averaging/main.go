@@ -73,7 +73,7 @@ func (t *trainer) Receive(c actor.Context) {
 	}
 }
 
-// contribute computes the gradient of the squared error and contributes it to the AllReduce of this
+// contribute computes the gradient of half the squared error and contributes it to the AllReduce of this
 // step.
 func (t *trainer) contribute(c actor.Context) {
 	gradient := make([]float64, 2)

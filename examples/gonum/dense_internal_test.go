@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// numbered returns a matrix. No two elements of the matrices of all ranks are equal.
+// numbered returns the matrix of a rank. All elements of the matrices of all ranks differ.
 func numbered(rank, rows, cols int) *mat.Dense {
 	m := mat.NewDense(rows, cols, nil)
 	for i := range rows {
@@ -79,7 +79,7 @@ func TestAllReduceOfMatrices(t *testing.T) {
 	}
 }
 
-// TestFit checks that the fit finds the coefficients with any number of ranks.
+// TestFit checks that the fit finds the coefficients with one, two and five ranks.
 func TestFit(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		require.NoError(t, runtime.Local(size, func(w *runtime.World) error {

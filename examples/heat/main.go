@@ -118,7 +118,8 @@ func (b *block) rewind(done int) error {
 // frameName is the name of the frame of a step.
 func frameName(step int) string { return filepath.Join(*out, fmt.Sprintf("heat-%06d.png", step)) }
 
-// prepare makes the directory for the frames and prints its name.
+// prepare, at rank 0 and with -out, makes the directory for the frames and prints its name. It returns an error if
+// the first frame could not be written there.
 func prepare(rank int) error {
 	if rank != 0 || *out == "" {
 		return nil

@@ -28,9 +28,8 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// TestHeat compares lines and frames of several grids of ranks with one loop over the whole plate. They must
-// be equal to the last bit, because the iteration adds the same four numbers in the same order for each cell,
-// for every grid of ranks.
+// TestHeat compares lines and frames of several grids of ranks with those of one loop over the whole plate. They
+// must be equal, because for every grid the iteration adds the same four numbers in the same order for each cell.
 func TestHeat(t *testing.T) {
 	lines, frames := reference(t)
 	for _, np := range []int{1, 2, 3, 4, 6, 9} {
@@ -113,8 +112,8 @@ func requireFilm(t *testing.T, frames [][][]float64, name string) {
 	require.Greater(t, film.Delay[len(frames)], film.Delay[0], "the last one stays")
 }
 
-// TestFilmOfManyFrames checks that the animation of a long run contains only every n-th frame, and the last
-// frame.
+// TestFilmOfManyFrames checks that the animation of a run with 101 frames has fewer than 42 frames, and ends with
+// the last frame of the run.
 func TestFilmOfManyFrames(t *testing.T) {
 	dir := t.TempDir()
 	launch.Example(t, 1, "-steps", "101", "-every", "1", "-out", dir)

@@ -38,8 +38,8 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// TestManyClusters checks that there may be as many clusters as points, also if they are more than the points of a
-// message.
+// TestManyClusters checks that there may be as many clusters as points. There are more clusters than a message has
+// points.
 func TestManyClusters(t *testing.T) {
 	const k = batch + 50
 	var text strings.Builder

@@ -65,11 +65,12 @@ func parse(fields []string, lines *csv.Reader) ([]float64, error) {
 	return p, nil
 }
 
-// batch is the number of points in a message of rank 0.
+// batch is the largest number of points in a message of rank 0.
 const batch = 256
 
 // share distributes the points that rank 0 reads from text, and returns this rank's points. The ranks get points in
-// turn, at least k at a time, because rank 0 chooses the k first centres among its own points.
+// turn, max(batch, k) at a time. Rank 0 gets at least k of them, because it chooses the k first centres among its
+// own points.
 func share(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	if c.Rank() != 0 {
 		var mine [][]float64

@@ -1,6 +1,6 @@
 // Command kvstore keeps counters that are distributed over the ranks by a hash of their names. Each rank has
 // the primary of one shard and the replica of its neighbour's shard. While its replica lives, a primary answers a
-// change only when the replica has made the change, too. The replica watches the primary, and takes the primary's
+// change only after the replica has made the change. The replica watches the primary, and takes the primary's
 // place if the rank of the primary is lost. A client also watches the primary. If the primary is lost before
 // its answer, the client sends the change to the replica. A change contains the client's rank and a number,
 // by which a shard recognizes a change that arrives twice and makes it only once.

@@ -32,8 +32,8 @@ func draw(t *testing.T, np int, flags []string, args ...string) (string, image.I
 	return out, img
 }
 
-// TestPictureIsColoured checks that the set is black, that points far from the set are dark, and
-// that the edge of the set is bright.
+// TestPictureIsColoured checks that two points of the set are nearly black, that a point far from the set is dark,
+// that other points are much brighter, and that the picture has many colours.
 func TestPictureIsColoured(t *testing.T) {
 	_, img := draw(t, 2, nil)
 	at := func(re, im float64) color.RGBA {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLinesOfALostThief checks that a worker computes the lines that another worker has stolen from it, if
-// that worker is lost before it has computed them.
+// TestLinesOfALostThief checks that a worker computes the lines that a thief has stolen from it, if the thief is
+// lost before it has computed them.
 func TestLinesOfALostThief(t *testing.T) {
 	system := actor.NewActorSystem()
 	defer system.Shutdown()

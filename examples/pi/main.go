@@ -30,8 +30,8 @@ func main() {
 
 // pi returns the integral at rank 0, and 0 at the other ranks.
 func pi(c *runtime.Comm, intervals int) (float64, error) {
-	// All ranks use the number of intervals of rank 0, as they would have to if rank 0 asked the user for the
-	// number.
+	// The flag gives every rank the same number. The Bcast shows how rank 0 passes on a number that only rank 0
+	// knows, for example because it asked the user.
 	n := []int{intervals}
 	if err := collectives.Bcast(c, n, 0); err != nil {
 		return 0, err

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// TestBadFrames checks that the last stage reports the first of several bad frames and ends.
+// TestBadFrames checks that the last stage reports only the first of several bad frames.
 func TestBadFrames(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s, err := actors.Of(w)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestRping runs the program as client and as server of rping. rping runs on Linux's siw in a guest machine.
-// The program runs once in the guest and once on this machine.
+// In each of the two roles, the program runs once in the guest and once on this machine.
 func TestRping(t *testing.T) {
 	const rounds, size = 5, 4000
 	share := t.TempDir()

@@ -1,7 +1,7 @@
 // Command survive counts primes in a job that continues while ranks are killed. A worker on every rank asks
 // an actor on rank 0, the farm, for a range of numbers. The worker counts the primes in the range and reports
-// the count. Before the farm answers, it also saves the counts in the memory of another rank. For this
-// reason, the result is exact even if the rank of the farm is killed.
+// the count. Before the farm answers, it saves the counts in the memory of its own rank and of another rank. For
+// this reason, the result is exact even if the rank of the farm is killed.
 //
 //	gorun -np 4 -on-failure respawn ./examples/survive -kill 3
 //

@@ -35,7 +35,8 @@ func (h *Home) enter() {
 	_ = unix.SchedSetaffinity(0, &allowed)
 }
 
-// nth returns the processor with an index among those of a set, which has more processors than index.
+// nth returns the processor with an index in the ascending order of a set. The set must have more than index
+// processors.
 func nth(set *unix.CPUSet, index int) int {
 	for cpu := 0; ; cpu++ {
 		if !set.IsSet(cpu) {

@@ -1,1 +1,1 @@
-// This file lets Go declare functions without a body: their bodies are the runtime's.
+// Because of this file, the compiler accepts functions without a body. Their bodies are in Go's runtime.

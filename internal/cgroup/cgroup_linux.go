@@ -70,8 +70,8 @@ func unescape(s string) string {
 // longer to end.
 const deadline = 10 * time.Second
 
-// Kill kills every process of a cgroup and of the cgroups below it, and returns when no process is
-// left. It is no error if the cgroup does not exist.
+// Kill kills every process of a cgroup and of the cgroups below it, and returns when no process is left. It returns
+// an error if processes are left after the time deadline. It is no error if the cgroup does not exist.
 func Kill(dir string) error {
 	events, err := os.Open(filepath.Join(dir, "cgroup.events"))
 	if errors.Is(err, fs.ErrNotExist) {

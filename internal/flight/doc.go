@@ -8,7 +8,8 @@
 // heap. Words have 64 bits in the processor's byte order. At first, all words are zero.
 //
 //	offset  bytes   what                                                      written
-//	0       64      magic, version, start (wall clock, ns), clock (ns since)  now and then
+//	0       64      magic, version, start (wall clock, ns), clock (ns         now and then
+//	                since start)
 //	64      64      messages recorded, bytes moved, time waited (ns), start    per message
 //	                of the wait under way (ns since start, 0 if none), bytes
 //	                of unexpected messages

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// memory returns zeroed memory of the length of a record's mapping.
+// memory returns zeroed memory for a Recorder.
 func memory() []byte { return make([]byte, flight.Bytes) }
 
 // read requires that Read succeeds and returns its result.
@@ -254,9 +254,8 @@ func BenchmarkStartEnd(b *testing.B) {
 }
 
 // TestNumbersTakenAhead uses two values of type Numbers, as two goroutines do. Both take numbers of operations
-// in advance. The log must be full, except for the numbers that were taken in advance. A new operation must
-// be in the log even if 1000 operations have used the other value since its own value took numbers in
-// advance.
+// in advance. The log must be full, except for the numbers that were taken in advance. After 1000 operations that
+// use one value, the next operation that uses the other value must be in the log.
 func TestNumbersTakenAhead(t *testing.T) {
 	m := memory()
 	r := flight.New(m)

@@ -37,8 +37,9 @@ type Operation struct {
 	// call.
 	Tag int `json:"tag"`
 	// Bytes is the length of the message or, for an operation of a library, the length that the library states.
-	// For a receive that was recorded before it ended, Bytes is the length of the buffer until the end, and also
-	// after the end if no goroutine has waited for the receive for more than about a microsecond.
+	// For a receive that was recorded before it ended, Bytes is at first the length of the buffer. At the end it
+	// becomes the number of received bytes only if a goroutine has waited for the receive for more than about a
+	// microsecond.
 	Bytes int64 `json:"bytes"`
 	State State `json:"state"`
 	// Began is the time at which the operation began. Changed is the time at which the operation entered its

@@ -100,8 +100,8 @@ func (r *Recorder) Begin(op uint8, context uint32, peer, tag, bytes int) uint64 
 	return n
 }
 
-// End records the end of an operation that Begin has recorded, and the number of bytes that it has sent or
-// received.
+// End records the end of an operation that Begin has recorded. It adds the argument bytes, the number of bytes that
+// the operation has sent or received, to the counter of bytes.
 func (r *Recorder) End(n uint64, bytes int, failed bool) {
 	c := &r.page.counts
 	processor.Put64(&c.bytes, c.bytes+uint64(bytes))

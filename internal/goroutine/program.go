@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// AllIn reports whether two conditions hold: exactly n goroutines are in one of several functions, and every
+// AllIn reports whether two conditions hold: exactly n goroutines are in one of the given functions, and every
 // other goroutine of the program
 //   - waits for ever,
 //   - is in sync.WaitGroup.Wait, which returns only when other goroutines of the program have called Done, or

@@ -127,8 +127,8 @@ func TestAllIn(t *testing.T) {
 	require.False(t, goroutine.AllIn("", 0, wait))
 }
 
-// TestStatesOfGo checks that the states of goroutines have the names that this version of Go
-// prints.
+// TestStatesOfGo checks two of the names in passive: this version of Go must print them for goroutines in these
+// states.
 func TestStatesOfGo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 
 // Timers returns the names (goruntime.FuncForPC) of the functions that timers of time.AfterFunc are going to
 // call. It returns false if the functions are not known. A context with a deadline has such a timer,
-// too. Timers omits it if no other context and no function of context.AfterFunc depends on the context. The end
+// too. Timers omits this timer if no other context and no function of context.AfterFunc depends on the context. The end
 // of such a context wakes only goroutines that wait for its channel. The text of goruntime.Stack shows these
 // goroutines.
 //

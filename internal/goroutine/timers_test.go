@@ -19,7 +19,8 @@ import (
 func never()  { panic("an hour has passed") }
 func nobody() { panic("an hour has passed") }
 
-// pending counts the pending timers of functions of this package's tests, by function.
+// pending returns the number of pending timers of each function. The names of the functions begin with the name of
+// the package, without its path.
 func pending(t *testing.T) map[string]int {
 	t.Helper()
 	functions, ok := goroutine.Timers()
@@ -97,7 +98,7 @@ func TestTimersOfContexts(t *testing.T) {
 }
 
 // TestTimersOfABubble checks that Timers returns false in a bubble of package testing/synctest, whose timers are
-// not in the list of processors. Timers must not search the memory for them.
+// in no heap of a processor. Timers must not search the memory for them.
 func TestTimersOfABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer := time.AfterFunc(time.Hour, never)

@@ -14,7 +14,7 @@ import (
 // faultInPages is the length of the memory that the tests map, in pages.
 const faultInPages = 256
 
-// TestFaultIn checks that reads of untouched shared memory take no page faults after FaultIn. In the second case
+// TestFaultIn checks that reads of untouched shared memory take few page faults after FaultIn. In the second case
 // the memory does not begin on a page, so that madvise(2) fails as it does on old kernels.
 func TestFaultIn(t *testing.T) {
 	for name, from := range map[string]int{"a whole page": 0, "the middle of a page": 8} {
@@ -29,8 +29,8 @@ func TestFaultIn(t *testing.T) {
 	}
 }
 
-// TestFaultInForWrites checks that writes to untouched private memory take no page faults after FaultIn. The
-// memory is private, because a write to a page that was only read then takes another page fault.
+// TestFaultInForWrites checks that writes to untouched private memory take few page faults after FaultIn. The
+// memory is private, because in private memory a write to a page that was only read takes another page fault.
 func TestFaultInForWrites(t *testing.T) {
 	probe := untouched(t, unix.MAP_PRIVATE)
 	if err := unix.Madvise(probe, unix.MADV_POPULATE_WRITE); err != nil {

@@ -165,9 +165,9 @@ func scripts(step int) [][]byte {
 	return list
 }
 
-// heads returns scripts for the first messages, one for each header field. A message has 18 bytes of
-// DDP, 16 bytes of the frame, 8 of the record, 24 of the engine's header, and the payload or an
-// envelope.
+// heads returns scripts of one move each, which change the headers or the lengths of the first four messages. A
+// message has 18 bytes of DDP, 16 bytes of the frame, 8 of the record, 24 of the engine's header, and the payload
+// or an envelope.
 func heads() [][]byte {
 	var list [][]byte
 	for number := range byte(4) {

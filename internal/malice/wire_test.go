@@ -39,8 +39,7 @@ type wire struct {
 	// told is the text that must not pass to the malicious rank.
 	told []byte
 
-	// passed counts the bytes that have passed in both directions, and the MPA frames at the start as 1 each.
-	// changed counts the changed FPDUs.
+	// passed grows whenever data pass through the wire, in either direction. changed counts the changed FPDUs.
 	passed, changed atomic.Int64
 	leaked          atomic.Bool
 
@@ -185,7 +184,7 @@ func (w *wire) maliciously(to, from net.Conn) {
 	}
 }
 
-// startup forwards the MPA frame at the start of each direction.
+// startup forwards the MPA frame with which the malicious rank begins a connection.
 func (w *wire) startup(to, from net.Conn) bool {
 	head := make([]byte, startupHead)
 	if _, err := io.ReadFull(from, head); err != nil {

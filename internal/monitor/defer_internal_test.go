@@ -72,7 +72,7 @@ func TestSlack(t *testing.T) {
 }
 
 // TestRestore checks that Restore turns a thread with the policy and the timer slack of the monitor into a normal
-// thread with the same nice value. The monitor's thread keeps both.
+// thread with the same nice value. The monitor's thread must keep its policy.
 func TestRestore(t *testing.T) {
 	if !alone(t) {
 		return

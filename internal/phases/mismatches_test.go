@@ -115,8 +115,8 @@ func (r *rank) runMismatch(end string) error {
 	return fmt.Errorf("no end %q", end)
 }
 
-// named requires that an error names both calls and both source lines, and that no memory was
-// overwritten.
+// named requires that an error names both calls and both source lines, and that no memory of rank 0
+// was overwritten.
 func named(t *testing.T, m mismatch, text string) {
 	t.Helper()
 	require.Contains(t, text, "different collective operations")
@@ -149,8 +149,8 @@ func onEveryKind(t *testing.T, flags ...string) {
 }
 
 // TestMismatchesOnANode and the two tests after it make calls that differ. The error must name both ranks and
-// both source lines, before any memory is overwritten. The ranks are on a node, on the network, and on several
-// hosts.
+// both source lines, and no memory of rank 0 may be overwritten. The ranks are on a node, on the network, and on
+// several hosts.
 func TestMismatchesOnANode(t *testing.T)      { onEveryKind(t, "-transport", "shm") }
 func TestMismatchesOnTheNetwork(t *testing.T) { onEveryKind(t, "-transport", "rdma") }
 

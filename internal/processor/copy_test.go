@@ -13,7 +13,7 @@ import (
 
 const kib, mib = 1 << 10, 1 << 20
 
-// noise returns n bytes in which no two pieces are equal.
+// noise returns n random bytes.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(b) // never fails

@@ -25,8 +25,8 @@ func (net *Network) fireAll() {
 	}
 }
 
-// A transport that was closed or abandoned refuses both, as that of package rdma does. So the peers of a rank that has
-// closed its transport see no loss.
+// TestTransportEndsOnce checks that Close and Abandon fail after either of them, as those of transport/rdma do, and
+// that the second call changes nothing. So the peers of a rank that has closed its transport see no loss.
 func TestTransportEndsOnce(t *testing.T) {
 	for _, first := range []func(*node) error{(*node).Close, (*node).Abandon} {
 		for _, second := range []func(*node) error{(*node).Close, (*node).Abandon} {
@@ -41,8 +41,8 @@ func TestTransportEndsOnce(t *testing.T) {
 	}
 }
 
-// A Get that is under way when its rank closes the transport does not write to the rank's memory. If the peer closes
-// its transport, the Get ends with ErrClosed.
+// TestGetUnderWayAtTheEnd checks that a Get that is under way when its rank closes the transport does not write to
+// the rank's memory. If the peer closes its transport, the Get must end with ErrClosed.
 func TestGetUnderWayAtTheEnd(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		for rank := range 2 { // the rank that closes its transport

@@ -34,7 +34,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	// On one processor, the goroutines of a rank take turns in the same order in every run.
+	// On one processor, the goroutines of a rank take turns in the same order in most runs of a seed.
 	goruntime.GOMAXPROCS(1)
 	os.Exit(m.Run())
 }

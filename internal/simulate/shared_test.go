@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Shared.Signal and Shared.SignalAdd of one goroutine end the Shared.Await of another goroutine of the rank, which
-// sleeps on the simulated Sleeper.
+// TestSignalWakesTheOwnRank checks that Shared.Signal and Shared.SignalAdd wake another goroutine of the same rank
+// that sleeps in Shared.Await, on the simulated Sleeper.
 func TestSignalWakesTheOwnRank(t *testing.T) {
 	run(t, simulate.Program{Name: "signal", Ranks: []int{1, 2}, Main: func(r simulate.Rank) error {
 		s, err := runtime.NewShared(r.Comm(), 16)

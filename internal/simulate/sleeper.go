@@ -23,7 +23,7 @@ func (s *sleeper) Sleep(ticket uint32, nanos int64) {
 		return
 	}
 	if nanos > 0 {
-		nanos += int64(s.draw(time.Microsecond)) // so that no two goroutines wake up at the same time
+		nanos += int64(s.draw(time.Microsecond)) // so that goroutines seldom wake up at the same time
 	}
 	s.ChannelSleeper.Sleep(ticket, nanos)
 	if c.Slow[s.node.rank] {

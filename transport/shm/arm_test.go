@@ -24,9 +24,10 @@ func TestArmRefusesWhileAGetCanRequest(t *testing.T) {
 	}
 }
 
-// refuseOnce sends messages until the lane, a ring, refuses one. That message is sent when the peer has received the
-// others, and the peer then receives it. With these numbers and lengths of messages, the peer does not free the space
-// of the last message, nor that of a few requests after it, because it frees a quarter of the ring at once.
+// refuseOnce sends messages until the lane, a ring, refuses one. When the peer has received the others, refuseOnce
+// sends the refused message again, and the peer receives it. With these numbers and lengths of messages, the peer does
+// not free the space of the last message, nor that of a few requests after it, because it frees a quarter of the ring
+// at once.
 func refuseOnce(t *testing.T, from, to *shm.Transport) {
 	t.Helper()
 	lane, payload := endpointTo(t, from, 1), make([]byte, 1000)
@@ -82,8 +83,8 @@ func armBesideGets(t *testing.T, ts []*shm.Transport) {
 	require.NoError(t, ls[0].done[2].err)
 }
 
-// Arm refuses if a lost peer, which may live, has answered a request between the last Poll and the barrier of Arm. The
-// staging buffer of the request is free from then on, and another Get may wait for a buffer.
+// Arm refuses if a peer that was given up, and that may live, has answered a request between the last Poll and the
+// barrier of Arm. The staging buffer of the request is free from then on, and another Get may wait for a buffer.
 func TestArmFindsTheAnswerOfTheLost(t *testing.T) {
 	const n = 1 << 20
 	ts, node := mapped(t, 3, shm.Config{DisableCMA: true})

@@ -1,10 +1,10 @@
 package shm
 
-// A reader that is as fast as the writer of a ring can read each of thousands of records as soon as it is
+// A reader that is as fast as the writer of a ring can read thousands of records, each as soon as the record is
 // written: the reader polls the cache line of the next record while the writer is about to write this line. The
 // writer then has to take the line back from the reader's cache, and the reader has to fetch it again.
 // Such a record takes two transfers of a line, one after the other, and the rate of short messages is
-// less than half of the rate of a reader that is some records behind the writer (docs/adr/0071). So a
+// less than half of the rate when the reader is some records behind the writer (docs/adr/0071). So a
 // reader that has emptied its busiest ring, the first in Transport.rings, waits for a moment before it
 // polls the ring again. Meanwhile the writer writes several records.
 

@@ -46,8 +46,9 @@ func TestReadThatLeavesRecords(t *testing.T) {
 	require.False(t, l.emptied)
 }
 
-// A reader waits only in a Poll for several records that follows a Poll that has emptied the ring. The test
-// recognizes a wait by the field spent, which holds the result of the computation that takes the time.
+// A reader waits in a Poll for several records if the Poll before it has emptied the ring. In any other Poll it
+// does not wait. The test recognizes a wait by the field spent, which holds the result of the computation that takes
+// the time.
 func TestReaderFallsBehind(t *testing.T) {
 	for _, c := range []struct {
 		name            string

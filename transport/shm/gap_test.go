@@ -78,12 +78,12 @@ func TestDamageBeforeTheInbox(t *testing.T) {
 	ring, last := shm.Ring(ts[0], number), 0
 	for off := 0; off < len(ring); off += 64 {
 		if binary.NativeEndian.Uint64(ring[off:]) != 0 {
-			last = off // in the end that of the record of the return
+			last = off // in the end the offset of the record that returns the ring
 		}
 	}
 	binary.NativeEndian.PutUint64(ring[last:], 1<<63|0x7f<<56)
 	l := &log{}
-	_, err := ts[0].Poll(l, 2) // reads the first message from the list of rings, and the rest for the inbox
+	_, err := ts[0].Poll(l, 2) // reads the first message of the ring, and the rest before the inbox
 	require.NoError(t, err)
 	poll(t, ts[0], l, 2)
 	require.Equal(t, []arrival{{1, transport.Header{A: 1}, nil}}, l.arrivals)

@@ -33,7 +33,7 @@ func eachWay(t *testing.T, n int, f func(ts []*shm.Transport, k transport.Key, w
 	}
 }
 
-// A Get of memory that is not exposed fails with ErrBadKey also if the owner does not poll, whichever way it copies.
+// A Get of memory that is not exposed fails with ErrBadKey in each way, even if the owner does not poll.
 func TestAGetAloneNeedsExposedMemory(t *testing.T) {
 	const n = 1 << 20
 	eachWay(t, n, func(ts []*shm.Transport, k transport.Key, way int) {
@@ -60,7 +60,7 @@ func TestAGetAloneNeedsExposedMemoryToItsEnd(t *testing.T) {
 	})
 }
 
-// A Get of an address without memory ends also if the owner does not poll: it takes its requests back.
+// A Get of an address without memory ends even if the owner does not poll: the reader takes its requests back.
 func TestAFailedGetEndsWithoutTheOwner(t *testing.T) {
 	const n = 1 << 20
 	eachWay(t, n, func(ts []*shm.Transport, k transport.Key, way int) {

@@ -68,8 +68,9 @@ func TestPreparedPairs(t *testing.T) {
 	}
 }
 
-// A prepared peer with which messages were exchanged stays known after the rings have been left: by its close, by
-// this rank's close, or by its loss. A prepared peer without messages does not become known by a close.
+// Known remains true for a prepared peer with which messages were exchanged, after the peer or this rank has closed.
+// For a prepared peer without messages, Known remains false after a close. For both peers Known is true when the loss
+// of the peer was reported.
 func TestKnownAfterTheRing(t *testing.T) {
 	for _, messages := range []int{0, 1} {
 		ts, node := mapped(t, 3, shm.Config{})

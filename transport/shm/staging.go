@@ -191,9 +191,9 @@ func (t *Transport) takeBack(op *bulkOp, k int) bool {
 	return true
 }
 
-// nextDirect returns the next bytes to copy directly. These are bytes that have not been requested.
-// If all bytes have been requested, nextDirect takes back the ticket of a piece and returns the
-// bytes of this piece.
+// nextDirect returns the range of the next bytes to copy directly, if possible bytes that have not been requested.
+// If all bytes have been requested, nextDirect takes back the ticket of a piece and returns the range of this piece.
+// ok is false if no ticket can be taken back.
 func (t *Transport) nextDirect(op *bulkOp) (start, end int, ok bool) {
 	if op.asked < len(op.buf) {
 		start = op.asked

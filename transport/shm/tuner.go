@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// way is the method of a Get from private memory of a peer process that process_vm_readv can read.
+// way is the method of a Get from private memory that process_vm_readv can read.
 // The fastest method depends on the processor: a single copy costs kernel work for every page, and
 // the two copies of staging cost cache traffic. So the methods are timed, for each class of sizes.
 type way uint8
@@ -90,7 +90,7 @@ func (t *tuner) pick(n int) way {
 	return best
 }
 
-// samples reports whether a Get of n bytes for which w was picked is measured.
+// samples reports whether the time of a Get of n bytes is measured. The way w was picked for this Get.
 func (t *tuner) samples(w way, n int) bool {
 	c := &t.classes[tunerClass(n)]
 	return w != wayAlone || c.tries[w] < tunerTries || c.gets%tunerSample == 0

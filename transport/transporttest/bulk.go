@@ -39,7 +39,7 @@ func (r *rig) needs(capability string, has bool) {
 	}
 }
 
-// expose exposes b on a rank. The exposure ends with the test.
+// expose exposes b on a rank. Unless the test conceals b, the exposure ends when the rank's transport is closed.
 func (r *rig) expose(rank int, b []byte, access transport.Access) transport.Key {
 	r.Helper()
 	k, err := r.ranks[rank].transport.Expose(b, access)

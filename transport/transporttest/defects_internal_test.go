@@ -327,8 +327,9 @@ func judge(t *testing.T, name string, patience time.Duration, newFabric Make) bo
 	return !w.Failed()
 }
 
-// TestSuiteFindsDefects runs each defect against the rule that has to find it, and checks that the rule fails.
-// The timeouts are short, because some of the failures are expected timeouts.
+// TestSuiteFindsDefects runs each defect against the rule that has to find it, and checks that the rule fails. A
+// transport without the defect must keep the rule. With the defect, the timeout is short, because some rules fail
+// by their timeout.
 func TestSuiteFindsDefects(t *testing.T) {
 	for _, d := range defects {
 		t.Run(d.name, func(t *testing.T) {

@@ -91,7 +91,8 @@ func (s *silent) Arrive(int, transport.Header, []byte) { s.onArrive() }
 func (s *silent) Completed(int, uint64, uint64, error) {}
 func (s *silent) Down(*transport.PeerDown)             {}
 
-// transcript drives three ranks from one goroutine, and returns all events of the ranks as text.
+// transcript drives ranks 0 and 1 of three ranks from one goroutine, and returns the results of their calls and
+// their events as text.
 func transcript(t *testing.T, seed int64) string {
 	t.Helper()
 	f := transporttest.NewFake(3, transporttest.FakeOptions{

@@ -150,7 +150,8 @@ func (t *fakeTransport) markDown(peer int, cause error) {
 }
 
 // Close implements transport.Transport. Messages that this rank has sent still arrive.
-// Messages to this rank are discarded, and operations of peers on its memory end with ErrClosed.
+// Messages to this rank are discarded. Operations of peers on its memory end with ErrClosed if they were not
+// executed before.
 func (t *fakeTransport) Close() error {
 	t.guard.enterAlone("Close")
 	defer t.guard.leave(guardIdle)

@@ -28,7 +28,7 @@ var errLost = errors.New("lost by the suite")
 // teller is a method by which a transport learns of the loss of a peer.
 type teller func(t transport.Transport, peer int, cause error)
 
-// tellers has both of these methods. A test that loses two peers uses one for each.
+// tellers has the two methods of this type. A test that loses two peers uses one for each.
 var tellers = []teller{transport.Transport.MarkDown, transport.Transport.GiveUp}
 
 // loseBoth makes rank 0 lose ranks 1 and 2, and waits until both losses are reported.
@@ -41,8 +41,9 @@ func (r *rig) loseBoth() {
 	r.pump("the losses", func() bool { return len(m.downs) == len(tellers) })
 }
 
-// testLoss makes rank 0 lose ranks 1 to 4, each by two calls of methods in tellers. Each of these ranks is lost by
-// another one of the four possible pairs of calls.
+// testLoss makes rank 0 lose ranks 1 to 4. For each of these ranks, it calls two methods in tellers, one after the
+// other. There are four such pairs, and each rank gets another one. The calls are repeated after the losses were
+// reported.
 func testLoss(r *rig) {
 	m := r.ranks[0]
 	const lost = 4

@@ -11,7 +11,7 @@ import (
 const (
 	// arenaToken is the Token of every arena. Exposures have larger Tokens.
 	arenaToken = 1
-	// pageSize is a multiple of the page size of every machine.
+	// pageSize is a multiple of the page size of every machine on which gorun runs.
 	pageSize = 64 << 10
 	// regionAddr is the distance between the addresses of two consecutive exposures. It is so large that an
 	// address beyond the end of one exposure is not in the next exposure.
@@ -92,9 +92,9 @@ func (t *fakeTransport) Expose(b []byte, access transport.Access) (transport.Key
 	return transport.Key{Addr: token * regionAddr, Token: token}, nil
 }
 
-// Conceal implements transport.Transport. Later operations with the key fail with ErrBadKey if
-// FakeOptions.AllowStale is true, and panic otherwise (see checkStale). If an operation on the memory is in
-// progress, the caller violates the contract. Conceal then panics if AllowStale is false.
+// Conceal implements transport.Transport. If FakeOptions.AllowStale is true, later operations with the key, and
+// operations that were not executed yet, complete with ErrBadKey. If AllowStale is false, a later operation panics
+// (see checkStale), and Conceal panics if an operation of a living peer on the memory is in progress.
 func (t *fakeTransport) Conceal(k transport.Key) error {
 	defer t.guard.leave(t.guard.enter("Conceal"))
 	t.fabric.mu.Lock()

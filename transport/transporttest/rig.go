@@ -219,8 +219,8 @@ func (r *rig) random() *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// pattern returns n bytes of the pattern with the number key. The bytes differ from position to
-// position and from pattern to pattern.
+// pattern returns n bytes of the pattern with the number key. The bytes are random bytes of the table noise. The
+// key determines where in the table they begin.
 func pattern(key uint64, n int) []byte {
 	b := make([]byte, n)
 	writePattern(b, key)

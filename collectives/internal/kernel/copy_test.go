@@ -12,7 +12,7 @@ import (
 
 const mib = 1 << 20
 
-// noise returns n bytes in which no two pieces are equal.
+// noise returns n random bytes, the same in every call.
 func noise(n int) []byte {
 	b := make([]byte, n)
 	source := rand.NewChaCha8([32]byte{1})
@@ -20,7 +20,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// TestCopy compares Copy with the builtin copy, for lengths around those at which it copies in pieces.
+// TestCopy compares Copy with the builtin copy, for lengths around those above which Copy copies in another way.
 func TestCopy(t *testing.T) {
 	src := noise(2*mib + 100)
 	for _, n := range []int{0, 1, 4096, mib - 1, mib, mib + 1, 3*mib/2 + 7, 2*mib - 1, 2 * mib, 2*mib + 1} {

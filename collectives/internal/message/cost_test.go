@@ -76,7 +76,7 @@ func aggregated(size, n int) (messages, volume int) {
 }
 
 // costs returns, for each algorithm and for size ranks, the largest number of messages and the largest
-// number of bytes that any rank sends. The comment at the head of each algorithm states both numbers.
+// number of bytes that any rank sends. (The doc comment of an algorithm states its time instead.)
 // Blocks and reduced vectors have n bytes; blocks of different lengths have up to n bytes. The root is
 // rank 0, except in ordered reductions, where it is the last rank.
 var costs = map[string]func(size, n int) (messages, volume int){

@@ -27,7 +27,7 @@ func TestPartsThatGoStraight(t *testing.T) {
 }
 
 // TestLengthsThatDiffer checks that a rank that knows another length than its peer causes
-// ErrLength, at every place in the tree.
+// ErrLength, for each of five ranks. The rank is never root.
 func TestLengthsThatDiffer(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		if a.Limits&message.Learns == 0 {
@@ -73,7 +73,7 @@ func differ(op message.Operation, c *message.Call) {
 }
 
 // liar is a member that announces a very long part to the next rank. The destination of the part is
-// the rank after the next rank.
+// the third rank after the liar.
 type liar struct {
 	*member
 	lie  uint64

@@ -38,9 +38,9 @@ func TestApart(t *testing.T) {
 	})
 }
 
-// TestPullsFaster checks that two members exchange blocks by reading private memory only if they have
-// measured that this is faster. Both members must get the same answer, even if reading is slow for one
-// of them. No member may return an error if one member cannot read.
+// TestPullsFaster checks that PullsFaster returns false at both members if reading is slow for at least one of
+// them, or if one of them cannot read. If reads take no time, one of many calls must return true. No call may
+// return an error.
 func TestPullsFaster(t *testing.T) {
 	slow := readerFunc(func(_ node.Process, _ uint64, _ []byte) error {
 		time.Sleep(20 * time.Millisecond) // the time of a slow read

@@ -10,7 +10,7 @@ import (
 )
 
 // ghost is the memory of a group with one real member. A script contains the writes of the other
-// members: whenever the real member waits, the next bytes of the script are one write.
+// members, which are performed while the real member waits. A write has 9 bytes:
 //
 //	byte  0   the part; bits 6 and 7 select what is written
 //	bytes 1-2 the offset in words of 8 bytes

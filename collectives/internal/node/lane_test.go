@@ -73,7 +73,7 @@ func (p *peer) Exchange(to int, out []byte, from int, in []byte) error {
 	return p.Recv(from, in)
 }
 
-// Start and Complete belong to operations that no node algorithm uses.
+// No algorithm of package node calls Start or Complete.
 func (*peer) Start(int, []byte, int, []byte) error { return errors.ErrUnsupported }
 func (*peer) Complete() error                      { return errors.ErrUnsupported }
 

@@ -96,8 +96,8 @@ func differ(t *testing.T, op operation, c node.Config, odd int, name string, wro
 }
 
 // TestSecondToNoticeKnowsBothLines lets two members notice a mismatch, one after the other. It checks
-// that the second one reports the source lines of both members, each cut to the length that shared
-// memory has room for.
+// that the second one reports the source lines of both members. The line of the first member is cut to the length
+// that shared memory has room for.
 func TestSecondToNoticeKnowsBothLines(t *testing.T) {
 	long := strings.Repeat("x", 2*node.PlaceMax)
 	room := newRoom(2)

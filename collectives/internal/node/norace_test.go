@@ -2,6 +2,6 @@
 
 package node_test
 
-// stride is the number of looks (calls of Memory.Signal or Memory.Await, see schedule) between two
-// looks after which the tests let a member pause.
+// stride says after which looks (calls of Memory.Signal or Memory.Await, see schedule) the tests let a member pause:
+// the first one, and every stride-th one from there.
 const stride = 1

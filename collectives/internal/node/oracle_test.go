@@ -70,8 +70,8 @@ func (c call) row(rank int) (out, in []byte) {
 	return out, in
 }
 
-// operation runs one call at one member and returns its result and the expected result. Both results
-// are nil if the member gets no result.
+// operation runs one call at one member and returns its result and the expected result. If the member gets no
+// result, both are nil or, in a reduction, both are the member's contribution, which must stay unchanged.
 type operation struct {
 	name string
 	run  func(g *node.Group, rank int, c call) (got, want []byte, err error)

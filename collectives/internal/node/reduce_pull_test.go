@@ -14,8 +14,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// TestReducePullOfHalves reduces contributions that are so long that each member combines one half, in
-// several rounds. The operator does not commute, and an element has 3 bytes. In every second case, root's
+// TestReducePullOfHalves reduces contributions whose lengths are below and above pullHalvesMin, from which on each
+// member combines one half. The two longest take several rounds.
+// The operator does not commute, and an element has 3 bytes. In every second case, root's
 // recv is the same slice as its send. The contribution of the other member must stay unchanged.
 func TestReducePullOfHalves(t *testing.T) {
 	mixed := message.Reduction{Elem: 3, Operator: message.UserOperator, Fn: func(dst, a, b []byte) {

@@ -142,7 +142,8 @@ func TestReadBeyondTheEnd(t *testing.T) {
 	goruntime.KeepAlive(word)
 }
 
-// TestReadEndsWithinTheCookie reads as many bytes as make the kernel end its first copy within the cookie.
+// TestReadEndsWithinTheCookie reads so many bytes that the kernel ends its first copy within the cookie or, with the
+// longest of three lengths, before the cookie.
 func TestReadEndsWithinTheCookie(t *testing.T) {
 	process, word := own()
 	if err := private.ReadAny(process, addressOf(text), make([]byte, 1)); err != nil {

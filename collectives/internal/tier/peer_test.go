@@ -43,7 +43,7 @@ func (m *member) Exchange(to int, out []byte, from int, in []byte) error {
 	return errors.Join(m.Send(to, out), m.Recv(from, in))
 }
 
-// Start and Complete belong to operations that no tier has.
+// No tier calls Start or Complete.
 func (*member) Start(int, []byte, int, []byte) error { return errors.ErrUnsupported }
 func (*member) Complete() error                      { return errors.ErrUnsupported }
 

@@ -103,8 +103,8 @@ func without(r *virtual.Rank, k messagetest.Case) *message.Call {
 	return c
 }
 
-// TestAlone checks that a rank that runs alone has the same cost as a rank that runs with the
-// others.
+// TestAlone checks that ranks that run alone, one after the other, have the same numbers of messages, steps and bytes
+// of scratch memory as ranks that run together.
 func TestAlone(t *testing.T) {
 	const ranks = 13
 	for _, a := range message.Algorithms() {

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// alpha, beta and gamma are parameters in nanoseconds. No two sums of these parameters are equal,
-// so that a wrong sum is found.
+// alpha, beta and gamma are parameters in nanoseconds. They differ, so that a test detects a result that is computed
+// from the wrong one of them.
 const (
 	alpha = 1000
 	beta  = 0.5

@@ -30,7 +30,7 @@ func of(a memory.Allocator, n int) arrow.RecordBatch {
 
 // TestBatchIsNotCopied checks that the receiver reads the numbers at the address at which the
 // sender wrote them, and that neither rank allocates memory for them. After the release, the
-// memory belongs to the sender again.
+// receiver's allocator must have no Buffer left.
 func TestBatchIsNotCopied(t *testing.T) {
 	const rows = 64 << 20 / 8
 	addresses := make(chan string, 1)
@@ -69,7 +69,7 @@ func TestBatchIsNotCopied(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20), "a copy takes 64 MiB")
 }
 
-// rich returns a schema with columns of every layout, among them nulls, text, lists and structs.
+// rich returns a schema with columns of several layouts (bits, text, lists and structs), which may contain nulls.
 func rich() *arrow.Schema {
 	return arrow.NewSchema([]arrow.Field{
 		{Name: "flag", Type: arrow.FixedWidthTypes.Boolean, Nullable: true},
@@ -104,8 +104,8 @@ func richBatch(a memory.Allocator, rows int) arrow.RecordBatch {
 	return b.NewRecordBatch()
 }
 
-// TestBatchesGoRound checks that batches of every layout, slices of batches, and batches in Go's
-// memory arrive unchanged over each transport and can be sent on. All memory must be returned.
+// TestBatchesGoRound checks that slices of batches with columns of several layouts, in arena memory and in Go's
+// memory, arrive unchanged over each transport and can be sent on. All memory must be returned.
 func TestBatchesGoRound(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		for _, rows := range []int{0, 1, 9, 1000} {
@@ -189,7 +189,7 @@ func TestColumnsThatShareMemory(t *testing.T) {
 }
 
 // TestBatchOfAnotherSchema checks that a batch of another schema is refused as a whole, and that the next
-// batch arrives.
+// batch arrives. Send must refuse a batch with a dictionary.
 func TestBatchOfAnotherSchema(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		a, c := arena.New(w), w.Comm()
@@ -219,8 +219,8 @@ func TestBatchOfAnotherSchema(t *testing.T) {
 	}))
 }
 
-// TestAllocator checks that memory that grows keeps its contents, and that memory that Arrow
-// frees can be allocated again.
+// TestAllocator checks that memory that grows keeps its contents, that Free ignores memory that the allocator does not
+// own, and that Allocate panics if the arena is too small.
 func TestAllocator(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		a := arena.New(w)

@@ -2,7 +2,7 @@ package options
 
 import "os"
 
-// Crash ends this process as if it were killed.
+// Crash kills this process.
 func Crash() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Kill()

@@ -27,8 +27,8 @@ func lightness(c color.Color) float64 {
 	return 116*math.Cbrt(y) - 16
 }
 
-// TestGlowHasEvenSteps checks that each colour is lighter than the one before, and that all steps
-// are similar.
+// TestGlowHasEvenSteps checks that each colour is lighter than the colour eight places before it, and that these
+// differences of lightness are similar.
 func TestGlowHasEvenSteps(t *testing.T) {
 	glow := palette.Glow(256)
 	require.Len(t, glow, 256)

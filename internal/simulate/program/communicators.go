@@ -209,7 +209,8 @@ func (c *colony) receive() error {
 	return nil
 }
 
-// abandon ends the program's use of a communicator, except of the first one. Each rank closes it now or later.
+// abandon ends the program's use of a communicator, unless it is the first one. Each rank closes the communicator
+// now or later.
 func (s *colonies) abandon(c *colony) error {
 	if c.serial > 0 {
 		s.open = slices.DeleteFunc(s.open, func(o *colony) bool { return o == c })

@@ -20,7 +20,7 @@ type receiver struct {
 	// due has the messages that were not received yet, in the order of the plan.
 	due     []*parcel
 	longest int
-	late    bool       // run begins after the messages have arrived
+	late    bool       // run begins late, when many messages have arrived
 	open    []incoming // oldest first
 	bereft  bool       // a rank was lost
 	// posted counts the receives under way by pattern.

@@ -33,8 +33,8 @@ type hosts struct {
 	early atomic.Int64
 }
 
-// welcome spawns the actor "host" of this generation. It also sends two visits to the next rank's "host" of the
-// previous generation. These visits must not reach any actor.
+// welcome spawns the actor "host" of this generation. If this rank was in a generation before, welcome also sends
+// two visits to the next rank's "host" of that generation. These visits must not reach any actor.
 func (e *enduring) welcome(w *runtime.World) error {
 	system, err := actors.OfConfig(w, actors.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {

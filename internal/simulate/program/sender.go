@@ -183,7 +183,7 @@ func (s *sender) finish() error {
 	return nil
 }
 
-// patientTries is the highest index of a poll before which pause does not sleep.
+// patientTries is the index of the last poll before which pause does not sleep.
 const patientTries = 100
 
 // pause sleeps before a poll if there were many polls already, because the caller may have to poll for

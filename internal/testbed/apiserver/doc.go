@@ -1,6 +1,6 @@
 // Package apiserver runs an API server of Kubernetes with an etcd of its own, for tests. If this server
-// admits an object, a cluster also admits it. The other parts of a cluster do not run. Therefore no pod is ever
-// started.
+// admits an object, a cluster with the same admission plugins also admits it. The other parts of a cluster do not
+// run. Therefore no pod is ever started.
 //
 //	s := apiserver.Start(t)                                                  // or t.Skip
 //	status, answer := s.Do(http.MethodPost, "/api/v1/namespaces/default/services", yaml)

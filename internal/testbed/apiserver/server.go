@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	// patience is the time within which the server must be ready. No measurement depends on it.
+	// patience is the time within which the server must be ready, and the timeout of a request. No measurement
+	// depends on it.
 	patience = 90 * time.Second
-	// poll is the interval in which await polls the server.
+	// poll is the interval at which await polls the server.
 	poll = 50 * time.Millisecond
 	// tries is the number of attempts to start the server. Each attempt uses different ports. An attempt
 	// fails if another process has bound one of its ports meanwhile.

@@ -17,7 +17,8 @@ import (
 // does not show the request of a program.
 var ErrNoHugePages = errors.New("needs transparent huge pages (/sys/kernel/mm/transparent_hugepage/enabled), no emulator")
 
-// HugePages returns ErrNoHugePages unless Of reports memory for which a program has asked for huge pages.
+// HugePages returns ErrNoHugePages if the kernel makes no huge pages, or if Of does not report that a program has
+// asked for them.
 func HugePages() error {
 	enabled, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
 	if err != nil || strings.Contains(string(enabled), "[never]") {

@@ -12,7 +12,7 @@ import (
 )
 
 // newCgroup makes a cgroup for the processes of the hosts, below the cgroup of this process, and returns its
-// directory. The hosts make their cgroups in this cgroup. The end of the cluster removes all of them, also
+// directory. The hosts make their cgroups in this cgroup. The end of the cluster removes all of them, including
 // those of a dead host, which no process of that host can remove. newCgroup returns "" if there is no writable
 // cgroup v2 file system. The hosts then cannot make cgroups.
 func newCgroup() string {

@@ -1,7 +1,8 @@
 // Package nscluster emulates several hosts on one machine, for tests. A host is a set of namespaces. A host
 // has its own network interface on a bridge, and its own host name, processes, shared memory and boot ID. For
-// this reason, gorun treats each host as a machine. All hosts see the files of this machine, except below
-// /dev/shm and /run, where each host has files of its own.
+// this reason, gorun treats each host as a machine. All hosts see the files of this machine, with these exceptions:
+// each host has its own /proc and its own files below /dev/shm and /run, and all hosts have the /etc/hosts of the
+// cluster.
 //
 //	c := nscluster.Start(t, 2)                   // h0 and h1, or t.Skip
 //	exec.Command("gorun", "-host", "h0,h1", "-rsh", c.Rsh(), ...)

@@ -5,8 +5,8 @@
 //
 // The provider behaves like an adapter. It takes every posted request immediately. A signalled request has a
 // completion of its own. An unsignalled request completes with the next signalled request. The provider also
-// takes every posted receive immediately, that of an endpoint and that of a shared receive queue. A message that
-// finds no posted receive breaks the connection, as on iWARP. Adapters of one Fabric can connect to each
+// takes every receive immediately, whether it was posted to an endpoint or to a shared receive queue. A message
+// that finds no posted receive breaks the connection, as on iWARP. Adapters of one Fabric can connect to each
 // other. The package starts no goroutines, and uses no timers and no system calls except to sleep while it is
 // idle.
 package nulldevice

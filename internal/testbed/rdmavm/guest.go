@@ -203,7 +203,7 @@ func (g *Guest) boot(image string, c Config) error {
 		started <- err
 		if err == nil {
 			g.listen(hear)
-			_ = g.qemu.Wait() // the status is ignored, because QEMU always ends by a kill
+			_ = g.qemu.Wait() // nobody needs the exit status
 			close(g.ended)
 		}
 	}()

@@ -20,7 +20,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestReceiver checks that a lost, duplicated, reordered or damaged message is an error.
+// TestReceiver checks that messages in order are accepted. It also checks that check returns an error for a message
+// that is lost, duplicated, damaged, too short, from an unknown rank, or superfluous.
 func TestReceiver(t *testing.T) {
 	message := func(sender int, number uint64) []byte {
 		b := make([]byte, head+int(number%100))
