@@ -31,8 +31,8 @@ func TestPredict(t *testing.T) {
 }
 
 // Predict works for every algorithm of every operation, with blocks that are empty for some ranks
-// and with buffers that are too long for real memory. Together, the ranks send at least as many
-// bytes as a root must send or receive if its own block stays at the root.
+// and with buffers that are too long for real memory. If Bytes is not 0, the 16 ranks send at least 15 messages. If
+// Bytes is large, they send at least 15/16 of Bytes bytes in all, except in a barrier.
 func TestEveryAlgorithm(t *testing.T) {
 	for _, op := range simulation.Operations() {
 		names, err := simulation.Algorithms(op)
@@ -55,7 +55,7 @@ func TestEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// A run that would take days is refused before it begins. A run with invalid fields is refused, too.
+// A run with more messages than MessagesMax, or with invalid fields, is refused.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		change func(u *simulation.Run)

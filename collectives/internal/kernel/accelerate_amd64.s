@@ -89,7 +89,8 @@ done: \
 // VRANGE orders the zeros. But if one operand is NaN, VRANGE returns the other
 // operand. So if a or b is NaN, the kernel takes a+b, which is NaN.
 // In the immediate operand of VRANGE, bits 1:0 are 0 for min and 1 for max, and
-// bits 3:2 are 1, which selects the sign of the result (Intel SDM, VRANGEPS).
+// bits 3:2 are 1: the result keeps the sign of the operand that is selected
+// (Intel SDM, VRANGEPS).
 #define EXTREME(CMP, RANGE, ADD, which) \
 	LOAD; \
 loop: \

@@ -6,7 +6,7 @@ package message
 // c.Send may differ from rank to rank. c.Send may be the same memory as this rank's part of c.Recv.
 //
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for parts of up to n bytes; best for large parts,
-// for which the p-1 latencies matter little. All messages travel between neighbours in the ring.
+// for which the p-1 latencies matter little. All messages travel between neighbors in the ring.
 func AllGatherRing(p Peer, c *Call) error {
 	part := func(i int) []byte { return c.RecvParts.Of(c.Recv, i) }
 	p.Copy(part(p.Rank()), c.Send)

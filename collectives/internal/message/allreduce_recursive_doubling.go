@@ -7,7 +7,7 @@ package message
 // may be the same memory as c.Send.
 //
 // If p is not a power of two, let 2^m be the largest power of two below p. Before the rounds the first
-// 2(p-2^m) ranks are folded: they form pairs of neighbours, and the lower rank of each pair sends its
+// 2(p-2^m) ranks are folded: they form pairs of neighbors, and the lower rank of each pair sends its
 // contribution to the upper rank. Only the upper ranks of the pairs and the ranks without a pair take
 // part in the rounds. These ranks are numbered from 0 to 2^m-1. At the end each lower rank receives the
 // result from the upper rank of its pair.
@@ -39,7 +39,7 @@ func AllReduceRecursiveDoubling(p Peer, c *Call) error {
 }
 
 // fold reduces the number of ranks that take part in the rounds to the field power, a power of two. The
-// field extra is the number of pairs of neighbours that the first 2*extra ranks form. Of each pair,
+// field extra is the number of pairs of neighbors that the first 2*extra ranks form. Of each pair,
 // only the upper rank continues. me is this rank's number among the ranks that continue.
 type fold struct{ power, extra, me int }
 

@@ -1,9 +1,9 @@
 package message
 
-// A message is divided into chainStages segments for a pipelined chain. If a segment would then be shorter than
-// chainLeast bytes or longer than chainMost bytes, it gets that length, and the number of segments changes. With many
-// segments, the time until the chain is full is a small part of the whole time. With long segments, the latency is
-// short compared with the transfer time.
+// A message is divided into chainStages segments for a pipelined chain. If the segments would then be shorter than
+// chainLeast bytes, they have chainLeast bytes. If they would be longer than chainMost bytes, they have chainMost
+// bytes. In both cases the number of segments is not chainStages. With many segments, the time until the chain is full
+// is a small part of the whole time. With long segments, the latency is short compared with the transfer time.
 const (
 	chainStages = 16
 	chainLeast  = 4 << 10

@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message/messagetest"
 )
 
-// TestPartsThatGoStraight uses parts on both sides of the length above which a part is sent
-// directly and not along the tree.
+// TestPartsThatGoStraight checks the results of the algorithms whose ranks learn lengths. Some parts are so long that
+// they are sent directly, the others are sent along the tree.
 func TestPartsThatGoStraight(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		if a.Limits&message.Learns == 0 {
@@ -89,8 +89,8 @@ func (l *liar) Exchange(to int, out []byte, from int, in []byte) error {
 	return l.member.Exchange(to, out, from, in)
 }
 
-// TestLengthsThatAreLies checks that an announced length that cannot be true causes ErrLength, and
-// that the rank allocates less than 1 MiB of scratch memory.
+// TestLengthsThatAreLies checks that the rank to which a member announces an impossible length returns ErrLength, and
+// allocates less than 1 MiB of scratch memory.
 func TestLengthsThatAreLies(t *testing.T) {
 	k := messagetest.Case{Operation: message.AllToAllV, Ranks: 4, Elements: 6}
 	for name, lie := range map[string]uint64{

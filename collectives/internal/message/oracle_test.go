@@ -15,7 +15,7 @@ import (
 )
 
 // largest is the size of the largest group that is tested with many counts. The sizes up to it
-// include powers of two, their neighbours and odd numbers.
+// include powers of two, their neighbors and odd numbers.
 const largest = 17
 
 // counts lists numbers of elements: zero, fewer than ranks, not divisible by the number of ranks, and

@@ -8,7 +8,7 @@ package message
 // Restrictions: the operator is commutative, because the operands of part i are taken in the order
 // i+1, i+2, ..., i of the ranks. Parts may be empty.
 // Cost: (p-1) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all; best for long
-// parts, for which the p-1 latencies matter little. All messages travel between neighbours in the
+// parts, for which the p-1 latencies matter little. All messages travel between neighbors in the
 // ring.
 func ReduceScatterRing(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()

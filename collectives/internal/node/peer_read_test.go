@@ -69,8 +69,8 @@ func TestMembersAgreeWhoCanPull(t *testing.T) {
 }
 
 // TestPeerReadThatIsRevoked checks that a read fails if the owner of the memory gave up during the
-// read, because the owner may have changed the memory meanwhile. The error is that of waiting for the
-// owner, which names the cause.
+// read, because the owner may have changed the memory meanwhile. The read returns the error of a wait for the owner,
+// because this error names the cause.
 func TestPeerReadThatIsRevoked(t *testing.T) {
 	room, returned := newRoom(2), make(chan struct{})
 	own, reads := ownMemory{}, 0

@@ -157,9 +157,9 @@ func pauseEverywhere(t *testing.T, op operation, c node.Config, sleeper int) {
 	}
 }
 
-// TestMemberThatPausesBeforeBroadcasts tests operations in which every member waits for every
-// other member. Such an operation stores no word at its end, because its slots are reused only
-// after the next operation has begun.
+// TestMemberThatPausesBeforeBroadcasts is TestMemberThatPausesAnywhere for operations in which every member waits for
+// every other member, followed by broadcasts. Such an operation stores no word at its end, because its slots are
+// reused only after the next operation has begun.
 func TestMemberThatPausesBeforeBroadcasts(t *testing.T) {
 	named := func(name string) operation {
 		return operations[slices.IndexFunc(operations, func(o operation) bool { return o.name == name })]

@@ -56,7 +56,7 @@ func (e *MismatchError) Error() string {
 // private memory.
 //
 //	offset   0  latest  number of the last call
-//	offset   8  recent  the last three calls, in the format of the ring: a neighbour has to
+//	offset   8  recent  the last three calls, in the format of the ring: a neighbor has to
 //	                    read only this cache line
 //	offset  64  place   1 + number of the call whose source line follows
 //	offset  72          length of the source line, then its text
@@ -178,9 +178,9 @@ func (g *Group) agreeSoFar(q int) error {
 	return nil
 }
 
-// agreeAround compares this member's call with the calls of both neighbours in the ring of all
-// members. Comparing with the neighbours is enough. If the calls of any two members differ, then the
-// calls of some two neighbours differ. Of these two, the one that begins to wait later detects the
+// agreeAround compares this member's call with the calls of both neighbors in the ring of all
+// members. Comparing with the neighbors is enough. If the calls of any two members differ, then the
+// calls of two neighbors differ, too. The neighbor that begins to wait later detects the
 // difference.
 func (g *Group) agreeAround() error {
 	if err := g.agreeNext(); err != nil {
@@ -190,7 +190,7 @@ func (g *Group) agreeAround() error {
 }
 
 // Agree compares all calls of this member whose descriptions are not overwritten with the calls of
-// both neighbours. It does not wait.
+// both neighbors. It does not wait.
 func (g *Group) Agree() error {
 	if err := g.agreeSoFar((g.rank + 1) % g.size); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (g *Group) Agree() error {
 // agreeNext compares this member's call only with the call of the next member. This comparison is
 // enough for a member that waits at the arrival counter, because the counter compares the calls of all
 // members that have arrived. A member that waits for another word compares its call with the calls of
-// both neighbours.
+// both neighbors.
 func (g *Group) agreeNext() error { return g.agree((g.rank + 1) % g.size) }
 
 // marked returns an error if the fingerprint in word differs from this member's fingerprint. Member q

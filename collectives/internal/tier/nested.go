@@ -92,7 +92,7 @@ func (n *Nested) mine() int { return n.group[n.Rank()] }
 // leads reports whether this rank is the leader of its group.
 func (n *Nested) leads() bool { return n.outer != nil }
 
-// space returns a staging buffer of undefined contents. It is valid until the next call of space.
+// space returns scratch memory with undefined contents. The memory is valid until the next call of space.
 func (n *Nested) space(bytes int) []byte {
 	if cap(n.room) < bytes {
 		n.room = make([]byte, bytes)

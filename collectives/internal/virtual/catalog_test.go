@@ -82,7 +82,7 @@ func prove(t *testing.T, a *message.Algorithm, k messagetest.Case, m virtual.Mod
 }
 
 // TestCatalogWithoutPayload checks that algorithms access their buffers only through their Peer
-// and their Reduction. Any other access would crash, because the buffers have no memory.
+// and their Reduction. Any other access would fail with ErrTouched, because the buffers have no memory.
 func TestCatalogWithoutPayload(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		for _, ranks := range []int{1, 2, 4, 7, 16} {

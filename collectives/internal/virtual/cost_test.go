@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// TestClosedForms compares the times of several algorithms with the formulas at the heads of their
-// files, which the test repeats. The numbers of ranks are powers of two, for which the formulas are
+// TestClosedForms compares the times of several algorithms with the formulas in their comments. The test
+// repeats these formulas. The numbers of ranks are powers of two, for which the formulas are
 // exact. In the formulas, n is the number of bytes of the vector or of a block. p is the number of
 // ranks.
 func TestClosedForms(t *testing.T) {

@@ -108,7 +108,7 @@ func TestWrongBodies(t *testing.T) {
 	}
 }
 
-// TestUntouchable checks that, without payload, only the Peer can access buffers.
+// TestUntouchable checks that, without payload, only the Peer and its Reduction can access buffers.
 func TestUntouchable(t *testing.T) {
 	body := func(touch func(b []byte)) func(r *virtual.Rank) error {
 		return func(r *virtual.Rank) error {
