@@ -11,8 +11,8 @@ import (
 
 // columns is the form in which the cards of many ranks are sent. Each field of the cards is a column that has
 // the values of all ranks. Values that several ranks have in common are in tables. Numbers are sent as
-// differences, because many of them grow from rank to rank. In this form, a card of 100 bytes takes about 10
-// bytes, and less than 10 bytes after compression.
+// differences, because many of them grow from rank to rank. If many ranks share a node, a card of 100 bytes takes
+// about 10 bytes in this form, and less than 10 bytes after compression.
 //
 // Before compression by zstd, packed cards consist of the number of cards as uvarint, and the columns in the
 // following order. Each column is preceded by its length as uvarint. Each number in a column is encoded as

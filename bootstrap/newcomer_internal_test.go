@@ -77,7 +77,8 @@ func TestErrorOfARankWithoutAnAgent(t *testing.T) {
 	require.ErrorIs(t, s.Fail(0, -1, "my own"), errNoAgent)
 }
 
-// A rank that ends before it has read all frames is lost for the same reason as any other rank that ends.
+// If a rank ends before it has read all frames, the other ranks get the same reason for the loss as for any other
+// rank that ends.
 func TestRankThatEndsWithUnreadFrames(t *testing.T) {
 	conn, rank0 := streams(t)
 	rest, other := streams(t)

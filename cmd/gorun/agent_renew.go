@@ -31,8 +31,9 @@ func (a *agent) renew(body []byte) error {
 		a.mu.Lock()
 		s.mapRecords()
 		a.mu.Unlock()
-		// A rank whose frame waits for room in the window holds a lock that Renew needs. Credit is received by this
-		// goroutine, and therefore cannot arrive before Renew returns. So lend lets such frames be sent without room.
+		// While a frame of a rank waits for room in the window, the goroutine that serves the rank holds a lock that
+		// Renew needs. Room comes from credit, which only this goroutine receives, after Renew has returned.
+		// Therefore lend lets such frames be sent without room.
 		a.up.lend(true)
 		defer a.up.lend(false)
 		return a.relay.Renew(next, part.Ranks)

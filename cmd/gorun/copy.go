@@ -116,10 +116,10 @@ func loaderOf(path string) string {
 	return ""
 }
 
-// loaderBytesMax is the largest length of the path of a loader.
+// loaderBytesMax is the largest length of the path of a loader, with the zero byte at its end.
 const loaderBytesMax = 4096
 
-// installLineMax is the largest length of the line that installScript prints.
+// installLineMax is the largest length of the line that installScript prints, with its newline.
 const installLineMax = 4096
 
 func readLine(in *bufio.Reader) (string, error) {

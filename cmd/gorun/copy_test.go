@@ -227,7 +227,8 @@ func TestCopyThatFails(t *testing.T) {
 	}
 }
 
-// With -copy, a host may have the programs of BusyBox. The head of BusyBox reads more than it prints.
+// With -copy, gorun starts on a host whose shell and programs are those of BusyBox, although the head of BusyBox
+// reads more than it prints.
 func TestCopyToBusyBox(t *testing.T) {
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {

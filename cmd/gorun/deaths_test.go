@@ -28,7 +28,7 @@ type death struct {
 	mend   func(c *nscluster.Cluster)
 }
 
-// killOne kills one process of a run on a host. The command line of the process contains the argument word.
+// killOne kills one process of a run on a host, a process whose command line contains word.
 func killOne(c *nscluster.Cluster, r *run, host, word string) error {
 	there := c.Processes(host)
 	for _, pid := range launch.Marked(r.mark) {

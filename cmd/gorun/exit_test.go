@@ -197,7 +197,8 @@ func TestTooFewDescriptors(t *testing.T) {
 	}
 	got := limited(64)
 	require.Equal(t, 125, got.code)
-	// Before it, the error is EMFILE or, from a dup3 in the child to a number above the limit, EBADF.
+	// The text before this one is that of EMFILE, or that of EBADF after a dup3 in the child to a number above the
+	// limit.
 	require.Contains(t, got.err, ": this process may have 64 files open at a time, and 30 ranks need up to 220: raise the limit (ulimit -Hn)")
 	got = limited(220)
 	require.Zero(t, got.code, got.err)

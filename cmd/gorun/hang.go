@@ -31,8 +31,7 @@ const retryMax = 16 * time.Second
 // attemptsMax is a number of consecutive failed attempts to prove a deadlock. A rank that still waits may
 // answer that it is not stuck, because it has just handled a message of the network. Until attemptsMax attempts
 // have failed, the launcher ignores such an answer and keeps the report that the rank has sent by itself. The
-// launcher needs this report, because, as long as its waits do not change, a rank reports by itself only once that
-// it is stuck.
+// launcher needs this report, because a rank reports by itself only once until its waits change.
 const attemptsMax = 5
 
 // hang is the state of the search for ranks that wait for each other. A rank reports by itself when it has

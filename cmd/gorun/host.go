@@ -174,8 +174,8 @@ func (h *host) greet() error {
 	}
 	conn := link.NewConn(in, h.in)
 	greeting := link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies})
-	// If only gorun reads the command's input, the greeting may be sent before the preamble has arrived. The head of
-	// BusyBox, which installScript calls, reads more than the executable.
+	// If nothing but gorun reads the command's input, the greeting is sent before the preamble has arrived. With
+	// -copy, head (installScript) reads the input first, and the head of BusyBox reads more than the executable.
 	early := h.via == nil && !h.installs
 	if early {
 		conn.Send(link.KindGreet, greeting)

@@ -95,7 +95,7 @@ func TestRestartWhileAnotherHostIsLost(t *testing.T) {
 	require.Equal(t, 3, j.watch.running)
 }
 
-// If a host cannot start a rank again, the rank has ended with its last process, and the job ends.
+// If a host cannot start a rank again, the end of its last process counts as the end of the rank, and the job ends.
 func TestHostThatCannotStartARank(t *testing.T) {
 	j, a, _ := respawning(t)
 	close(j.ranks[0].served)
@@ -112,8 +112,8 @@ func TestHostThatCannotStartARank(t *testing.T) {
 	require.Equal(t, exitNotFound, j.verdict.code())
 }
 
-// If the generation in which a rank would be started again does not begin, the rank has ended with its last
-// process. The loss of its host does not count this end again.
+// If the generation in which a rank would be started again does not begin, the end of its last process counts as the
+// end of the rank. A later loss of its host does not count this end again.
 func TestGenerationThatDoesNotBegin(t *testing.T) {
 	j, a, _ := respawning(t)
 	r := j.ranks[0]
@@ -128,7 +128,8 @@ func TestGenerationThatDoesNotBegin(t *testing.T) {
 	require.Equal(t, 1, j.watch.running)
 }
 
-// If the generation does not begin, a spare that has taken the place of the lost rank counts until it ends.
+// If the generation does not begin, a spare that has already replaced the lost rank counts as a running rank until
+// the spare ends.
 func TestSpareInAGenerationThatDoesNotBegin(t *testing.T) {
 	j := hostOf(t, 16).job
 	j.opts.onFailure = bootstrap.OnFailureRespawn

@@ -43,8 +43,8 @@ func TestErrorBelongsToTheNewProcess(t *testing.T) {
 	}
 }
 
-// A source whose incomplete line ends and that begins another one, both before the incomplete lines are flushed, is in
-// the list of these sources once. Otherwise its waiting time would be extended twice.
+// If an incomplete line of a source ends, and the source begins another one before the incomplete lines are flushed,
+// output.partial has the source only once. With two entries, output.stalled would extend its waiting time twice.
 func TestSourceIsListedOnce(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rank.0.out")
 	f, err := os.Create(name)

@@ -200,8 +200,8 @@ func startPiped(t *testing.T, r *run, n int) *os.File {
 	return read
 }
 
-// unread starts a job whose output nobody reads. It returns gorun, after all ranks have exited with the code exit, and
-// the reading end of gorun's standard output.
+// unread starts a job and reads only the first byte of its output. It returns gorun, after all ranks have exited with
+// the code exit, and the reading end of gorun's standard output.
 func unread(t *testing.T, env []string, exit string) (*run, *os.File) {
 	t.Helper()
 	// The output of a rank fits in its pipe. The output of all ranks does not fit in the pipe of the reader.
@@ -229,7 +229,7 @@ func TestInterruptBeforeAllOutputIsWritten(t *testing.T) {
 }
 
 // Ctrl-Z stops gorun also while it waits for a reader of its output, because the shell waits until all processes of a
-// pipeline are stopped. SIGHUP ends the wait.
+// pipeline are stopped. SIGHUP ends gorun's wait for the reader.
 func TestStopBeforeAllOutputIsWritten(t *testing.T) {
 	for _, contain := range contains {
 		r, read := unread(t, []string{"GORUN_CONTAIN=" + contain}, "0")
@@ -250,7 +250,7 @@ func TestStopBeforeAllOutputIsWritten(t *testing.T) {
 }
 
 // After a rank was started again, the tags have the host and the process ID of the new process, and the report has
-// the time of its start.
+// the time at which the new process was started.
 func TestTagsAfterARespawn(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags []string

@@ -44,7 +44,7 @@ cd "$root"
 mkdir -p bin proc dev/shm etc/gorun
 cp "$gorun" bin/gorun
 cp "$prog" bin/prog
-for f in $(ldd "$gorun" "$prog" 2>/dev/null | grep -o '/[^ )]*' | grep -v :); do # of the race detector
+for f in $(ldd "$gorun" "$prog" 2>/dev/null | grep -o '/[^ )]*' | grep -v :); do # libraries of the race detector
 	cp --parents "$f" .
 done
 mount -t proc proc proc

@@ -112,8 +112,8 @@ func TestSeveralProgramsShareAWorld(t *testing.T) {
 	}
 }
 
-// Ranks get their identity in variables. The flags -x and -wdir have effect. Variables of an outer gorun
-// are replaced.
+// Ranks get their identity in variables. The flags -x and -wdir have effect. Variables with the identity of a rank of
+// an outer gorun are replaced or removed.
 func TestEnvironmentOfRanks(t *testing.T) {
 	r := command(t, []string{"GORUN_RANK=77", "GORUN_FDS=1,2,3", "GORUN_SPARE=1", "GORUN_DEBUG=1", "OLD=old", "GOMAXPROCS="},
 		"-np", "2", "-x", "NEW=a=b", "-x", "OLD=new", "-x", "HOME", "-wdir", "/", "sh", "-c",

@@ -20,7 +20,7 @@ func (r *run) lines(t *testing.T) *bufio.Reader {
 	return bufio.NewReader(out)
 }
 
-// ready starts gorun and waits until as many lines as there are ranks equal the argument word.
+// ready starts gorun and waits until it has printed the line word as many times as the argument ranks says.
 func ready(t *testing.T, ranks int, word string, env, args []string) (*run, *bufio.Reader) {
 	t.Helper()
 	r := command(t, env, args...)

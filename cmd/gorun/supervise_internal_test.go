@@ -106,8 +106,8 @@ func TestAnswerOfARankThatWasNotAsked(t *testing.T) {
 	require.Equal(t, []int{1}, j.silent())
 }
 
-// gorun inspect names no rank that has answered as silent, even if the launcher asks the ranks again because they look
-// deadlocked.
+// gorun inspect does not list a rank as silent if the rank has answered, even if the launcher asks the ranks again
+// because they look deadlocked.
 func TestInspectionWhileRanksLookDeadlocked(t *testing.T) {
 	j := hostOf(t, 8).job
 	j.watch.inspectors = newInspectors()

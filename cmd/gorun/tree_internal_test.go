@@ -124,8 +124,8 @@ func (w lateWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// pause returns only after all agents, including agents below other agents, have received the announcement
-// that gorun stops.
+// pause returns only after the announcement that gorun stops was sent to all agents, including agents below other
+// agents.
 func TestPauseReachesTheTree(t *testing.T) {
 	var said safeBuffer
 	top := &host{name: "a", conn: link.NewConn(nil, &said)}
