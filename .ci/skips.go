@@ -1,5 +1,5 @@
-// Command skips reads the JSON output of go test from standard input. It prints what go test would print
-// without -json: the line of every package, and the output of the tests that failed. At the end it prints the
+// Command skips reads the JSON output of go test from standard input. As go test does without -json, it prints
+// the line of every package, and the output of the tests that failed. At the end it prints the
 // names of the tests and packages that failed or did not end, and counts of tests and packages. For each reason for
 // which tests were skipped, it appends a line to the file that its argument names.
 package main
