@@ -83,7 +83,7 @@ func (b *branches) idle() bool {
 	return len(b.list) == 0
 }
 
-// tell forwards a frame that the bootstrap server has sent for all ranks to the agents that this agent has started.
+// tell forwards a frame of the bootstrap server to the agents that this agent has started. The frame is for all ranks.
 func (b *branches) tell(body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,8 +17,9 @@ const containEnv = "GORUN_CONTAIN"
 //	namespace  gorun runs as process 1 of a PID namespace; when it ends, the
 //	           kernel kills the other processes of the namespace.
 //	scan       gorun is the reaper of orphans. It searches for its children
-//	           and for processes with GORUN_AGENT in their environment. A
-//	           process that clears its environment survives a kill -9 of gorun.
+//	           and for processes with GORUN_AGENT in their environment. A child
+//	           of a rank survives a kill -9 of gorun if it was executed with
+//	           an environment without GORUN_AGENT.
 //
 // With each containment, ranks get SIGKILL when gorun ends (Pdeathsig). With cgroup and scan, a watchdog
 // (watchdog.go) kills the other processes of the job if gorun is killed.

@@ -38,7 +38,7 @@ type packed struct {
 	err   error
 }
 
-// ownPacked returns this executable, compressed by gzip because every host can decompress gzip.
+// ownPacked returns this executable, compressed by gzip because nearly every host has gzip.
 var ownPacked = sync.OnceValue(func() (p packed) {
 	f, err := os.Open(ownFile)
 	if err != nil {

@@ -146,7 +146,7 @@ func (h *host) awaitFiles(number int, patience time.Duration) error {
 
 // expectProgress gives up the host if bytes are on their way to the host and the channel progress gets no value
 // within patience. It does not give up the host while a host above in the tree delays these bytes.
-// expectProgress returns after it has given up the host, and when the channel ended is closed.
+// expectProgress returns when it has given up the host, or when the channel ended is closed.
 func (h *host) expectProgress(progress, ended <-chan struct{}, patience time.Duration) {
 	late := time.NewTimer(patience)
 	defer late.Stop()

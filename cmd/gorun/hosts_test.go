@@ -163,7 +163,7 @@ func TestSlowReaderOfHostsLosesNothing(t *testing.T) {
 	require.Equal(t, 2*200000, bytes.Count(all.Bytes(), []byte("\n")))
 }
 
-// If standard output is not read at all, fences and signals still reach the ranks.
+// If standard output is not read at all, the fences of the ranks still complete, and signals still reach the ranks.
 func TestUnreadOutputStallsNothingElse(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))

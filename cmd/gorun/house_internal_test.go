@@ -78,8 +78,8 @@ func respawning(t *testing.T) (j *job, a, b *host) {
 	return j, a, b
 }
 
-// A rank is started again while another host is lost, before the launcher handles that loss. The ranks of that host
-// are started again afterwards.
+// A rank is started again after another host was lost, and before the launcher handles that loss. The ranks of that
+// host are started again afterwards.
 func TestRestartWhileAnotherHostIsLost(t *testing.T) {
 	j, a, b := respawning(t)
 	b.lose(errors.New("gone"))

@@ -298,8 +298,8 @@ func (j *job) conclude() (int, error) {
 
 // drain waits for the output of the ranks to be written. A slow reader may take any time, but an interrupt (SIGINT,
 // SIGTERM or SIGHUP) ends the wait, and is a failure of the job because output is lost. The interrupt may also have
-// come while the last rank ended. Therefore drain waits for a short time after the interrupt before it ends the wait.
-// It reports whether all output was written.
+// come while the last rank ended. Therefore the wait continues for a short time after the interrupt. drain reports
+// whether all output was written.
 func (j *job) drain() bool {
 	done := make(chan struct{})
 	go func() {

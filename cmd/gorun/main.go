@@ -28,8 +28,8 @@ func anchorTemporary() {
 	}
 }
 
-// anchored returns the absolute form of a relative path. It returns any other path unchanged, also "", and a relative
-// path if the working directory was removed.
+// anchored returns the absolute form of a relative path. It returns an absolute path and "" unchanged, and also a
+// relative path if the working directory was removed.
 func anchored(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

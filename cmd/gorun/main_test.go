@@ -22,7 +22,7 @@ import (
 // of the ranks.
 var binary, self string
 
-// helperPrefix marks the argument that makes the test binary a rank.
+// helperPrefix marks the argument that makes the test binary a program of the tests, usually that of a rank.
 const helperPrefix = "helper:"
 
 // soak selects long loops, for occasional runs.
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(buildAndRun(m))
 }
 
-// heedSignals resets signals that this process ignores because nohup, or a shell for a background job, has
-// started it. The programs under test would inherit the ignored signals, and would correctly ignore them, too.
+// heedSignals makes this process catch the signals that it ignores because nohup, or a shell for a background job, has
+// started it. The programs under test would inherit ignored signals, and would correctly ignore them, too.
 func heedSignals() {
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM, unix.SIGTSTP} {
 		if signal.Ignored(sig) {

@@ -12,8 +12,7 @@ import (
 )
 
 // find confirms a probe of a process that is visible in this machine's /proc and has the right file
-// open. It refuses a process of another machine or user, and does not block on a file that cannot
-// be read.
+// open. It refuses a process of another machine or user, and does not block on an empty pipe.
 func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 	f, probe, err := newProbe()
 	require.NoError(t, err)

@@ -81,7 +81,7 @@ func TestSeveralPrograms(t *testing.T) {
 	require.True(t, o.label)
 }
 
-// Flags that only print something need no program.
+// Flags that only print information about gorun need no program.
 func TestHelpAndVersionNeedNoProgram(t *testing.T) {
 	for _, line := range []string{"-h", "--help", "-np 3 -h", "-version", "a : -version", "-man", "-completion bash"} {
 		_, err := parse(line)

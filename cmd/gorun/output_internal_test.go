@@ -25,8 +25,8 @@ func TestReadAfterTheEndOfASource(t *testing.T) {
 	require.Zero(t, at)
 }
 
-// If standard error is joined to standard output, the error of a rank that was started again follows the output of its
-// new process, and has the tag of this process. In another job, the error follows the standard error.
+// If standard error is joined to standard output, the error of a rank that was started again is added to the standard
+// output of its new process. Otherwise, the error is added to the standard error of the new process.
 func TestErrorBelongsToTheNewProcess(t *testing.T) {
 	for _, merged := range []bool{false, true} {
 		o := &output{errors: make([]*source, 1)}

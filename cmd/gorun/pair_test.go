@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestPair runs jobs on two guest machines that gorun reaches by ssh, over RoCE v2 and over iWARP
-// between their kernels.
+// TestPair runs jobs on two guest machines, which gorun reaches by ssh. The ranks communicate through the software
+// adapters of the two kernels: over RoCE v2 (rxe), and in later jobs over iWARP (siw).
 func TestPair(t *testing.T) {
 	share := t.TempDir()
 	one, two := rdmavm.StartPair(t, rdmavm.Config{Share: share, Limit: 5 * time.Minute, Devices: []string{"rxe:eth1"}})

@@ -22,7 +22,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// helperMain is the main function of a rank. The name selects the program that the rank runs.
+// helperMain is the main function of the programs of the tests, most of which are ranks. The name selects the program.
 func helperMain(name string, args []string) int {
 	switch name {
 	case "signals": // prints "ready" and then the signals that it gets

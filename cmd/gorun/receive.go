@@ -26,7 +26,7 @@ type inbox struct {
 	paths []string // paths on the launcher's machine, by number
 	conn  *link.Conn
 	below *branches
-	queue *frames // for run; its goroutine ends after close
+	queue *frames // read by run, whose goroutine ends after close
 	open  bool    // a file is arriving
 
 	mu     sync.Mutex        // guards what follows

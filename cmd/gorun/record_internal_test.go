@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// recorderOf returns a recorder in the node memory that the rank's record is mapped from.
+// recorderOf returns a recorder in the node memory from which gorun maps the rank's record.
 func recorderOf(t *testing.T, memory *os.File) *flight.Recorder {
 	t.Helper()
 	m, err := unix.Mmap(int(memory.Fd()), 0, flight.Offset+flight.Bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// session is the POSIX session of a command. The command's process is its leader. gorun kills the session
-// through a pidfd, because the leader may have been reaped and its PID may have been reused.
+// session is the POSIX session of a command. The command's process is its leader. gorun kills the leader's process
+// group through a pidfd, because the leader may have been reaped and its PID may have been reused.
 type session struct {
 	command *exec.Cmd
 	fd      int // pidfd of the leader, set when the command starts; -1 if there is none
@@ -33,7 +33,7 @@ func newSession(c *exec.Cmd) *session {
 func (s *session) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.fd < 0 { // without a pidfd (before Linux 5.3), an agent ends by itself at the end of its input
+	if s.closed || s.fd < 0 { // without a pidfd (before Linux 5.2), an agent ends by itself at the end of its input
 		return
 	}
 	err := unix.PidfdSendSignal(s.fd, unix.SIGKILL, nil, pidfdSignalProcessGroup)

@@ -52,7 +52,7 @@ func (j *job) serve(r *rank) {
 	}
 }
 
-// observe passes the events that supervision acts on to the supervising goroutine.
+// observe sends the supervising goroutine the events on which it acts.
 func (j *job) observe(e bootstrap.Event) {
 	switch e.Kind {
 	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled, bootstrap.EventStalled:
@@ -270,7 +270,7 @@ func (j *job) ask() int {
 // reported handles the report of a rank. Reports that arrive during the wait are kept until dumpEnded is called.
 func (j *job) reported(r *rank, question int, text string) {
 	if question != j.watch.question || r.asked != question || r.answered == question {
-		// The report is for an earlier request, or the second report for this request. Or the rank was not asked: a
+		// The report is for an earlier request, or it is the second one for this request. Or the rank was not asked: a
 		// relay passes a request on to all ranks of its node, also to those that joined after the request.
 		return
 	}

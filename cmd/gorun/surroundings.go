@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 )
 
-// shownHostsMax is how many hosts of an allocation are printed with their names.
+// shownHostsMax is the largest number of hosts that a message about an allocation or about pods names.
 const shownHostsMax = 4
 
 // findHosts sets the hosts to those that a scheduler has given to this job, and describes the allocation in

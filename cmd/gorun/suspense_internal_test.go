@@ -49,8 +49,8 @@ const (
 	killed = syscall.WaitStatus(9)
 )
 
-// For each of these orders of reports, the failure that has caused the other failures counts. The job does
-// not end before this failure is known, unless lost ranks are started again.
+// For each of these orders of reports, the failure that has caused the other failures counts. If no cause is known, the
+// first failure counts. The job does not end before the last report.
 func TestVerdictInEveryOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode       string

@@ -181,7 +181,7 @@ func TestSilenceOfAHostBelowAnother(t *testing.T) {
 	}
 }
 
-// radix returns the number of hosts that gorun and each agent reach directly. It takes the number from the
+// radix returns the largest number of agents that gorun and each agent start. It takes the number from the
 // environment, or returns the default.
 func TestRadix(t *testing.T) {
 	for text, want := range map[string]int{"": radixDefault, "1": 1, "1000": 1000} {

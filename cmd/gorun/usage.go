@@ -155,8 +155,7 @@ func (f flag) line() string {
 	return fmt.Sprintf("  %-26s %s\n", left, f.help)
 }
 
-// foreign maps flags of other launchers to the equivalent in gorun, or to the reason why none is
-// needed.
+// foreign maps flags of other launchers to the equivalent in gorun, or to the reason why gorun has none.
 var foreign = map[string]string{
 	"oversubscribe":     "not needed: more ranks than processors is normal",
 	"allow-run-as-root": "not needed: root is normal",

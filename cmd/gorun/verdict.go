@@ -118,7 +118,8 @@ func (v *verdict) code() int {
 	}
 }
 
-// tailLinesMax is the largest number of lines that are repeated of a rank's or a host command's standard error.
+// tailLinesMax is the largest number of lines that an error text quotes from the standard error of a rank, or of the
+// command that reaches a host.
 const tailLinesMax = 10
 
 // text returns the text that gorun prints at the end of a job, or "" after success or if silent is true.

@@ -51,7 +51,7 @@ func TestWatchdogWaitsBeforeInitialisation(t *testing.T) {
 	require.Contains(t, said.String(), other, "it has orders to carry out")
 }
 
-// A watchdog ignores the signals that end a job. Afterwards, it still removes the files that are left of the
+// A watchdog ignores the signals that end or stop a job. Afterwards, it still removes the files that are left of the
 // job.
 func TestWatchdogOutlivesSignals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gorun-left")

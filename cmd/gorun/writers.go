@@ -25,9 +25,9 @@ func (w *writers) others(s *source) time.Time {
 	return w.at
 }
 
-// stalled records that the copying goroutine handled events for the time d, perhaps because a reader of gorun's output
-// was slow. A source may have written during that time without being read. Therefore all waiting times are extended
-// by d.
+// stalled records that the copying goroutine took the time d to handle events, for example because a reader of gorun's
+// output was slow. A source may have written during that time without being read. Therefore stalled extends all
+// waiting times by d.
 func (o *output) stalled(d time.Duration) {
 	o.writers.at, o.writers.anotherAt = o.writers.at.Add(d), o.writers.anotherAt.Add(d)
 	for _, s := range o.partial {

@@ -115,8 +115,8 @@ func TestLongMessagesThatDoNotArrive(t *testing.T) {
 	require.Contains(t, lines(b), "warn  clock         it is -")
 }
 
-// TestHostsThatGoWhenTheyCall examines hosts whose commands end after their reports, when they have to call each other.
-// Each of them gets a failure, and loses its report, while other hosts begin to call it.
+// TestHostsThatGoWhenTheyCall examines hosts whose commands end when they have to call the other hosts. Each host gets
+// a failure and loses its report, perhaps before other hosts are told to call it.
 func TestHostsThatGoWhenTheyCall(t *testing.T) {
 	hosts := make([]*doctor.Host, 8)
 	for i := range hosts {

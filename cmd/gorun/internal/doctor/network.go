@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// messageBytes is the length of the message of a call, which is longer than one packet of any
-	// network. If the network drops long packets, the connection is established but the message
+	// messageBytes is the length of the message of a call. The message is longer than one packet of
+	// any network. If the network drops long packets, the connection is established but the message
 	// does not arrive.
 	messageBytes = 256 << 10
 	// callDelay bounds the time to connect and the time to send the message, at both ends. TCP
