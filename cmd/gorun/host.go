@@ -25,7 +25,7 @@ type host struct {
 	job      *job
 	name     string
 	line     []string     // command that starts the agent; nil for a pod whose agent connects by itself
-	ranks    []*rank      // sorted by number; empty if another host's agent runs them. mu guards it while ranks run
+	ranks    []*rank      // sorted by number; empty if another host's agent runs them. See mu
 	slots    int          // number of processes that the host has room for
 	spares   map[*app]int // number of spares on the host, by program
 	here     bool         // no other host starts the agent: the host is this machine, or a pod
@@ -58,7 +58,9 @@ type host struct {
 	due   int     // bytes of the ranks' frames that were received and not yet returned as credit
 	way   *bootstrap.Link
 
-	mu   sync.Mutex    // guards the fields below, and ranks
+	// mu guards the fields below. While ranks run, it also guards ranks: only the goroutine that supervises the job sets
+	// ranks, so that goroutine reads ranks without mu. It sets a new slice and leaves the old one unchanged.
+	mu   sync.Mutex
 	why  error         // reason for which the connection was given up, nil if it was not
 	gone chan struct{} // closed when why is set; nil before the first call of lost
 }

@@ -18,8 +18,9 @@ func (e *interruptError) beforeStart() error {
 	return exitErrorf(exitSignalOffset+int(e.signal), "%w before the ranks were started", e)
 }
 
-// catchEnd returns a channel of the signals that ask gorun to end, for the time before the ranks run. A signal that was
-// ignored when gorun was started stays ignored. After release, the signals have their default action again.
+// catchEnd returns a channel of the signals that ask gorun to end, for the time before the ranks run. A SIGHUP or
+// SIGINT that was ignored when gorun was started stays ignored. After release, the other signals have their default
+// action again.
 func catchEnd() (signals chan os.Signal, release func()) {
 	signals = make(chan os.Signal, 1)
 	notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)

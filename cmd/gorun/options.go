@@ -126,7 +126,7 @@ var flagGroups = []flagGroup{
 		{[]string{"np", "n"}, "N", "start N ranks (default 1, with hosts one per slot)", setRanks},
 		{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V (visible to all users in ps)", setEnv},
 		{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { return setPath(&a.wdir, v) }},
-		{[]string{"race"}, "", "build Go code with the race detector, which needs gcc", func(o *options, _ *app, _ string) error { o.race = true; return nil }},
+		{[]string{"race"}, "", "build Go code with the race detector, which needs a C compiler", func(o *options, _ *app, _ string) error { o.race = true; return nil }},
 		{[]string{"build-flags"}, "FLAGS", "flags for go build, as in -build-flags '-tags debug -trimpath'", setBuildFlags},
 	}},
 	{"hosts", []flag{

@@ -19,7 +19,7 @@ func catchSignals() chan os.Signal {
 	return c
 }
 
-// notify relays to c those of the signals that were not ignored when gorun was started.
+// notify relays to c the signals, except SIGHUP and SIGINT if they were ignored when gorun was started.
 func notify(c chan<- os.Signal, signals ...os.Signal) {
 	for _, sig := range signals {
 		if !signal.Ignored(sig) {

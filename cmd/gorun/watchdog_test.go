@@ -35,7 +35,7 @@ func startWatchdog(t *testing.T, orders ...string) (*exec.Cmd, *os.File, *bytes.
 
 // A watchdog initializes the packages of gorun only when it has to clean up, because the initialization takes
 // longer than the start of an empty program.
-func TestWatchdogWaitsBeforeInitialisation(t *testing.T) {
+func TestWatchdogWaitsBeforeInitialization(t *testing.T) {
 	const other = "init github.com/gorun-hpc/gorun/bootstrap @"
 	c, w, said := startWatchdog(t)
 	_, err := w.Write([]byte{watchdog.Clean})

@@ -18,7 +18,7 @@ const (
 type guard struct {
 	rank  int
 	state atomic.Int32
-	// calls is intentionally written without synchronisation. If two goroutines call the transport
+	// calls is intentionally written without synchronization. If two goroutines call the transport
 	// one after the other, and no lock of the caller orders the calls, the race detector reports this
 	// field.
 	calls int

@@ -109,7 +109,7 @@ type Engine struct {
 	workers workers
 	// attendance has the waits of Attend that are not in blocked.
 	attendance attendance
-	// mu guards everything below and everything reached from it, and serialises
+	// mu guards everything below and everything reached from it, and serializes
 	// the transports. While mu is held, no lock of the engine is taken except those of workers and
 	// attendance. See guard.go.
 	mu    mutex

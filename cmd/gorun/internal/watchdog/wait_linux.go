@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// Go initialises packages in the order of their paths, as soon as the imports of a package are initialised
-// (Go specification, "Program initialization"). This package imports few packages, so that it is initialised
-// before the packages whose initialisation takes time. TestWatchdogWaitsBeforeInitialisation checks this.
+// Go initializes packages in the order of their paths, as soon as the imports of a package are initialized
+// (Go specification, "Program initialization"). This package imports few packages, so that it is initialized
+// before the packages whose initialization takes time. TestWatchdogWaitsBeforeInitialization checks this.
 func init() {
 	if len(os.Args) < 2 || os.Args[1] != Command {
 		return
@@ -24,7 +24,7 @@ func init() {
 // After Clean, the watchdog has nothing to do.
 func dismissed(fd int) bool {
 	// The read does not use Go's network poller. For the poller Go would start another thread, because the
-	// initialisation is bound to this thread. On one processor, the monitor of Go's scheduler also sleeps
+	// initialization is bound to this thread. On one processor, the monitor of Go's scheduler also sleeps
 	// during this system call.
 	word := make([]byte, 1)
 	for {

@@ -86,8 +86,8 @@ func (b *bench) pair(shared Receives) *Pair {
 	return q
 }
 
-// initialise takes a queue pair of a RoCE device to the INIT state.
-func (b *bench) initialise(q *Pair) {
+// initialize takes a queue pair of a RoCE device to the INIT state.
+func (b *bench) initialize(q *Pair) {
 	b.Helper()
 	require.NoError(b, q.Modify(&uverbs.PairAttributes{
 		Mask: uverbs.MaskState | uverbs.MaskPkeyIndex | uverbs.MaskPort | uverbs.MaskAccess, State: uverbs.StateInit, Port: 1,
@@ -103,7 +103,7 @@ func (b *bench) connect(a, z *Pair) {
 	require.NoError(b, err)
 	gid := all[len(all)-1] // the GID of the IPv4 address
 	for _, p := range [][2]*Pair{{a, z}, {z, a}} {
-		b.initialise(p[0])
+		b.initialize(p[0])
 		require.NoError(b, p[0].Modify(&uverbs.PairAttributes{
 			Mask:  uverbs.MaskState | uverbs.MaskPath | uverbs.MaskPathMTU | uverbs.MaskRemote | uverbs.MaskReceivePSN | uverbs.MaskReadsIn | uverbs.MaskRNRTimer,
 			State: uverbs.StateReceive, PathMTU: 3, Remote: p[1].Number, ReceivePSN: 1, ReadsIn: 4, RNRTimer: 12,

@@ -80,7 +80,7 @@ func (s *Subject) Flush(t *testing.T) {
 	b := s.bench(t, allAccess)
 	q := b.pair(nil)
 	if b.is(uverbs.DriverRXE) {
-		b.initialise(q)
+		b.initialize(q)
 	}
 	list := make([]uverbs.ReceiveRequest, 100)
 	for i := range list {
