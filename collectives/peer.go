@@ -58,9 +58,14 @@ type exchanging struct {
 
 // Start implements message.Peer.
 func (p *peer) Start(to int, out []byte, from int, in []byte) error {
-	p.started = append(p.started, exchanging{
-		p.comm.IrecvLabeled(&p.label, in, from, p.tag), p.comm.IsendLabeled(&p.label, out, to, p.tag), len(in),
-	})
+	e := exchanging{want: len(in)}
+	if from != message.Nobody {
+		e.recv = p.comm.IrecvLabeled(&p.label, in, from, p.tag)
+	}
+	if to != message.Nobody {
+		e.send = p.comm.IsendLabeled(&p.label, out, to, p.tag)
+	}
+	p.started = append(p.started, e)
 	return nil
 }
 

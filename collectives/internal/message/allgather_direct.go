@@ -9,7 +9,7 @@ package message
 // wait costs a context switch.
 func AllGatherDirect(p Peer, c *Call) error {
 	p.Copy(c.RecvParts.Of(c.Recv, p.Rank()), c.Send)
-	return startAll(p, func(to, from int) error {
+	return StartAll(p, func(to, from int) error {
 		return p.Start(to, c.Send, from, c.RecvParts.Of(c.Recv, from))
 	})
 }

@@ -10,7 +10,7 @@ package message
 func AllToAllVScattered(p Peer, c *Call) error {
 	rank := p.Rank()
 	p.Copy(c.RecvParts.Of(c.Recv, rank), c.SendParts.Of(c.Send, rank))
-	return startAll(p, func(to, from int) error {
+	return StartAll(p, func(to, from int) error {
 		return p.Start(to, c.SendParts.Of(c.Send, to), from, c.RecvParts.Of(c.Recv, from))
 	})
 }
@@ -19,9 +19,9 @@ func AllToAllVScattered(p Peer, c *Call) error {
 // In MPICH, MPIR_CVAR_ALLTOALL_THROTTLE sets this number.
 const scatteredWindow = 32
 
-// startAll calls start for each round of an exchange among all ranks, with the ranks to send to and to
+// StartAll calls start for each round of an exchange among all ranks, with the ranks to send to and to
 // receive from. It waits for the started operations after every 32 rounds.
-func startAll(p Peer, start func(to, from int) error) error {
+func StartAll(p Peer, start func(to, from int) error) error {
 	rank, size := p.Rank(), p.Size()
 	for first := 1; first < size; first += scatteredWindow {
 		for k := first; k < min(first+scatteredWindow, size); k++ {

@@ -23,8 +23,8 @@ type Peer interface {
 	// in.
 	Exchange(to int, out []byte, from int, in []byte) error
 	// Start starts an Exchange and does not wait until it is complete. Exchanges with different
-	// ranks may be in progress at the same time. If Start returns an error, the algorithm must
-	// return this error.
+	// ranks may be in progress at the same time. If to is Nobody, Start sends nothing. If from is Nobody, it receives
+	// nothing. If Start returns an error, the algorithm must return this error.
 	Start(to int, out []byte, from int, in []byte) error
 	// Complete waits for all exchanges that were started, and returns the first error.
 	Complete() error
@@ -36,6 +36,9 @@ type Peer interface {
 	// simulation can account for the time.
 	Copy(dst, src []byte) int
 }
+
+// Nobody takes the place of a rank in a Start that only sends or only receives.
+const Nobody = -1
 
 // ErrLength is the error of a message or block whose length is not the length that its receiver
 // expects.

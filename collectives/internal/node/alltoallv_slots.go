@@ -154,24 +154,17 @@ func (g *Group) longByReads(c *message.Call, slots slotted) error {
 	})
 }
 
-// longByMessages is message.AllToAllPairwise for the parts that are not in the slots. It sends no message
+// longByMessages is message.AllToAllVScattered for the parts that are not in the slots. It sends no message
 // for a part that is in a slot. (Empty parts are always in a slot.)
 func (g *Group) longByMessages(p message.Peer, c *message.Call, slots slotted) error {
-	for k := 1; k < g.size; k++ {
-		to, from := (g.rank+k)%g.size, (g.rank-k+g.size)%g.size
+	return message.StartAll(p, func(to, from int) error {
 		out, in := slots.leaves(c, to), slots.enters(c, from)
-		var err error
-		switch {
-		case len(out) > 0 && len(in) > 0:
-			err = p.Exchange(to, out, from, in)
-		case len(out) > 0:
-			err = p.Send(to, out)
-		case len(in) > 0:
-			err = p.Recv(from, in)
+		if len(out) == 0 {
+			to = message.Nobody
 		}
-		if err != nil {
-			return err
+		if len(in) == 0 {
+			from = message.Nobody
 		}
-	}
-	return nil
+		return p.Start(to, out, from, in)
+	})
 }

@@ -9,7 +9,7 @@ package node
 // the members in place of the last member to arrive. So root runs before the other members. If the
 // next operation is another broadcast or scatter of this root, root's data is in shared memory when
 // the other members run. If another member ran first, it would have to wait until root gets a
-// processor.
+// processor. After a scan, member 0 releases the members, because all others wait for its contribution.
 //
 // Restrictions: none. Cost: p atomic additions to one cache line and, if members share processors,
 // one switch between members for each member.

@@ -8,8 +8,8 @@ import (
 // GatherVSlots gathers the contributions of all members in the parts of root's buffer recv. The
 // lengths may differ, and only root knows all of them. Each other member writes the length of its
 // contribution into its slot, a small buffer of shared memory. If the contribution fits into the
-// slot, the member writes it there too; otherwise it sends the contribution as a message by p. At
-// root, send may be the same memory as root's part of recv.
+// slot, the member writes it there too; otherwise it sends the contribution as a message by p. Root
+// receives up to 32 messages at the same time. At root, send may be the same memory as root's part of recv.
 //
 // Restrictions: none. Cost: alpha + n beta for n bytes in all, at root, and a message for each long
 // contribution.
@@ -34,18 +34,17 @@ func (g *Group) GatherVSlots(p message.Peer, send, recv []byte, parts message.Pa
 		return p.Send(root, send)
 	}
 	kernel.Copy(parts.Of(recv, root), send)
-	for k := 1; k < g.size; k++ {
-		q := (root + k) % g.size
-		if err := g.takeOne(p, q, n, parts.Of(recv, q)); err != nil {
-			return err
-		}
+	err = message.StartAll(p, func(_, from int) error { return g.takeOne(p, from, n, parts.Of(recv, from)) })
+	if err != nil {
+		return err
 	}
 	g.floor = n
 	g.finish(n)
 	return nil
 }
 
-// takeOne copies member q's contribution of step n from the slot of q, or from a message, to dst.
+// takeOne copies member q's contribution of step n from the slot of q to dst, or starts to receive it into dst as a
+// message.
 func (g *Group) takeOne(p message.Peer, q int, n uint64, dst []byte) error {
 	s, err := g.awaitSlot(q, n)
 	if err != nil {
@@ -56,7 +55,7 @@ func (g *Group) takeOne(p message.Peer, q int, n uint64, dst []byte) error {
 		return err
 	}
 	if !e.inSlot() {
-		return p.Recv(q, dst)
+		return p.Start(message.Nobody, nil, q, dst)
 	}
 	return s.take(e, dst)
 }

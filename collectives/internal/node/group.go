@@ -69,9 +69,9 @@ type Group struct {
 	// whose numbers are below floor. arrived is the value of the arrival counter after all members, with
 	// equal calls, have arrived at the latest step that uses the counter.
 	step, floor, arrived uint64
-	// leader is the root of the latest small operation if members share processors and the other
-	// members waited only for root in this operation. Otherwise, and after a BarrierCounter, leader
-	// is noLeader.
+	// leader is a member for which all others waited in the latest small operation, if members share processors: the
+	// root of a broadcast or a scatter, or member 0 of a scan. After other operations and after a BarrierCounter,
+	// leader is noLeader.
 	leader int
 
 	said    statements

@@ -1,7 +1,6 @@
 package node_test
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -23,6 +22,13 @@ type peer struct {
 	mem      node.Memory
 	rank     int
 	received []uint64
+	started  []started
+}
+
+// started is the receiving half of an exchange that Start has begun.
+type started struct {
+	from int
+	in   []byte
 }
 
 // peers holds the peer of every *node.Group.
@@ -34,7 +40,7 @@ func peerOf(g *node.Group) *peer {
 }
 
 func (r *room) peer(rank int, mem node.Memory) *peer {
-	return &peer{r, mem, rank, make([]uint64, r.size)}
+	return &peer{room: r, mem: mem, rank: rank, received: make([]uint64, r.size)}
 }
 
 func (p *peer) Rank() int { return p.rank }
@@ -73,9 +79,25 @@ func (p *peer) Exchange(to int, out []byte, from int, in []byte) error {
 	return p.Recv(from, in)
 }
 
-// No algorithm of package node calls Start or Complete.
-func (*peer) Start(int, []byte, int, []byte) error { return errors.ErrUnsupported }
-func (*peer) Complete() error                      { return errors.ErrUnsupported }
+func (p *peer) Start(to int, out []byte, from int, in []byte) error {
+	if from != message.Nobody {
+		p.started = append(p.started, started{from, in})
+	}
+	if to == message.Nobody {
+		return nil
+	}
+	return p.Send(to, out)
+}
+
+func (p *peer) Complete() error {
+	for _, s := range p.started {
+		if err := p.Recv(s.from, s.in); err != nil {
+			return err
+		}
+	}
+	p.started = nil
+	return nil
+}
 
 func (*peer) Scratch(n int) []byte     { return make([]byte, n) }
 func (*peer) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }

@@ -7,8 +7,8 @@ import (
 
 // ScatterVSlots copies part q of root's buffer send to member q's buffer recv, for all q. The lengths
 // of the parts may differ. Root's slot, a small buffer of shared memory, has the table of the other members' parts
-// (see table.go), followed by the short parts. Root sends the other parts as messages by p. At root,
-// recv may be the same memory as root's part of send.
+// (see table.go), followed by the short parts. Root sends the other parts as messages by p, up to 32 at the same
+// time. At root, recv may be the same memory as root's part of send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + n beta for n bytes in all, at root, and a
 // message for each long part.
@@ -40,12 +40,10 @@ func (g *Group) ScatterVSlots(p message.Peer, send []byte, parts message.Parts, 
 	g.announce(mine, n)
 	g.finish(n)
 	kernel.Copy(recv, parts.Of(send, root))
-	for k := 1; k < g.size; k++ {
-		if q := (root + k) % g.size; !mine.entry(q).inSlot() {
-			if err := p.Send(q, parts.Of(send, q)); err != nil {
-				return err
-			}
+	return message.StartAll(p, func(to, _ int) error {
+		if mine.entry(to).inSlot() {
+			return nil
 		}
-	}
-	return nil
+		return p.Start(to, parts.Of(send, to), message.Nobody, nil)
+	})
 }

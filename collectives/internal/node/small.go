@@ -60,10 +60,10 @@ func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 	return nil
 }
 
-// leads makes root the leader (see Group.leader) if members share processors.
-func (g *Group) leads(root int) {
+// leads makes member q the leader (see Group.leader) if members share processors.
+func (g *Group) leads(q int) {
 	if g.crowded {
-		g.leader = root
+		g.leader = q
 	}
 }
 
@@ -189,6 +189,7 @@ func (g *Group) scanSmall(send, recv []byte, count int, r message.Reduction) err
 		}
 	}
 	g.combineBelow(recv, n, count, r)
+	g.leads(0)
 	g.finish(n)
 	return nil
 }

@@ -214,6 +214,26 @@ func TestAllToAll(t *testing.T) {
 	})
 }
 
+// recorder is a message.Peer that records the ranks of the exchanges that are started.
+type recorder struct {
+	member
+	started [][2]int
+}
+
+func (r *recorder) Start(to int, _ []byte, from int, _ []byte) error {
+	r.started = append(r.started, [2]int{to, from})
+	return nil
+}
+
+func TestSubsetStartsWithRanksOfItsPeer(t *testing.T) {
+	var r recorder
+	s := tier.NewSubset(&r, []int{4, 7, 9}, 1)
+	for _, pair := range [][2]int{{0, 2}, {message.Nobody, 2}, {0, message.Nobody}} {
+		require.NoError(t, s.Start(pair[0], nil, pair[1], nil))
+	}
+	require.Equal(t, [][2]int{{4, 9}, {message.Nobody, 9}, {4, message.Nobody}}, r.started)
+}
+
 func TestDivide(t *testing.T) {
 	p := tier.Divide([]int{0, 1, 0, 2, 1}, 4)
 	require.Equal(t, tier.Parts{Groups: [][]int{{0, 2}, {1, 4}, {3}}, Group: 1, Place: 1}, p)

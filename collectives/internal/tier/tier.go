@@ -65,7 +65,15 @@ func (s *Subset) Exchange(to int, out []byte, from int, in []byte) error {
 
 // Start implements message.Peer.
 func (s *Subset) Start(to int, out []byte, from int, in []byte) error {
-	return s.peer.Start(s.ranks[to], out, s.ranks[from], in)
+	return s.peer.Start(s.among(to), out, s.among(from), in)
+}
+
+// among returns the rank in the Peer of a rank of s. It returns message.Nobody for message.Nobody.
+func (s *Subset) among(rank int) int {
+	if rank == message.Nobody {
+		return message.Nobody
+	}
+	return s.ranks[rank]
 }
 
 // Complete implements message.Peer.

@@ -100,7 +100,8 @@ func (r *Rank) Exchange(to int, out []byte, from int, in []byte) error {
 	return r.settle(m)
 }
 
-// started is an exchange that Start has begun and Complete has to end.
+// started is an exchange that Start has begun and Complete has to end. The field sent is nil if the exchange only
+// receives, and from is message.Nobody if it only sends.
 type started struct {
 	sent *envelope
 	from int
@@ -109,7 +110,11 @@ type started struct {
 
 // Start implements message.Peer.
 func (r *Rank) Start(to int, out []byte, from int, in []byte) error {
-	m, err := r.post(to, out)
+	var m *envelope
+	var err error
+	if to != message.Nobody {
+		m, err = r.post(to, out)
+	}
 	r.exchanges = append(r.exchanges, started{m, from, in})
 	return err
 }
@@ -117,6 +122,9 @@ func (r *Rank) Start(to int, out []byte, from int, in []byte) error {
 // Complete implements message.Peer.
 func (r *Rank) Complete() error {
 	for _, e := range r.exchanges {
+		if e.from == message.Nobody {
+			continue
+		}
 		if err := r.Recv(e.from, e.in); err != nil {
 			return err
 		}

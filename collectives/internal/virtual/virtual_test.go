@@ -46,6 +46,15 @@ func between(from, to, n int) func(r *virtual.Rank) error {
 	}
 }
 
+// started sends n bytes to rank 1 by an exchange that only sends at one end and only receives at the other.
+func started(r *virtual.Rank, n int) error {
+	b := make([]byte, n)
+	if r.Rank() == 0 {
+		return errors.Join(r.Start(1, b, message.Nobody, nil), r.Complete())
+	}
+	return errors.Join(r.Start(message.Nobody, nil, 0, b), r.Complete())
+}
+
 // TestMessages compares the costs of one message, and of messages that contend, with costs
 // computed by hand.
 func TestMessages(t *testing.T) {
@@ -89,6 +98,7 @@ func TestMessages(t *testing.T) {
 		{"a gap between them", 2, level(virtual.Segment{Latency: alpha, PerByte: beta, Gap: 700}), two, 700 + alpha + n*beta},
 		{"processor time at both ends", 2, level(busy), send, 100 + 2*n + alpha + n*beta + 100 + 3*n},
 		{"both ways at once", 2, level(wire), exchange, alpha + n*beta},
+		{"one way, started", 2, level(wire), func(r *virtual.Rank) error { return started(r, n) }, alpha + n*beta},
 		{"five into one", 6, level(wire), incast, alpha + 5*n*beta},
 		{"one to two", 3, level(wire), func(r *virtual.Rank) error {
 			if r.Rank() > 0 {
